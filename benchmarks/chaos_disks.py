@@ -97,8 +97,8 @@ class Place:
         ]
         self.write("queries.txt", "\n".join(rows) + "\n")
         self.model, self.ranker = folder / "tagger.structune", folder / "ranker.structune"
-        check(run("train", folder / "train.txt", "--model", self.model))
-        check(run("train", "ranking", folder / "queries.txt", "--model", self.ranker))
+        check(run("train", folder / "train.txt", "--model", self.model, "--penalty", 1))
+        check(run("train", "ranking", folder / "queries.txt", "--model", self.ranker, "--penalty", 1))
         self.predicting = {
             "predict": ("predict", self.model, folder / "train.txt"),
             "fold": ("fold", folder / "rna.fa", "-q"),
@@ -204,14 +204,23 @@ def pages(place: Place, case: Case) -> None:
     with disk(place.folder / "disk") as full:
         fill(full)
         model = place.folder / "with_page.structune"
-        case.run("train", place.folder / "train.txt", "--model", model, "--report", full / "page.html")
+        case.run(
+            "train",
+            place.folder / "train.txt",
+            "--model",
+            model,
+            "--penalty",
+            1,
+            "--report",
+            full / "page.html",
+        )
         check(run("weights", model))
 
 
 def _all_commands(place: Place) -> dict[str, tuple[Any, ...]]:
     model = place.folder / "printed.structune"
     return place.predicting | {
-        "train": ("train", place.folder / "train.txt", "--model", model),
+        "train": ("train", place.folder / "train.txt", "--model", model, "--penalty", 1),
         "evaluate": ("evaluate", place.model, place.folder / "train.txt"),
         "weights": ("weights", place.model),
         "help": ("train", "--help"),

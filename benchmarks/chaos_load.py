@@ -97,7 +97,7 @@ def folder(jobs: int) -> Any:
     other = str.maketrans("ACGU", "UGCA")
     sequences = [f"{stem}GAAA{stem[::-1].translate(other)}" for stem in stems]
     structures = ["(" * 30 + "...." + ")" * 30] * len(sequences)
-    return lambda: RNAFolder(n_jobs=jobs, run=Run(max_iterations=20)).fit(sequences, structures)
+    return lambda: RNAFolder(tuning=None, n_jobs=jobs, run=Run(max_iterations=20)).fit(sequences, structures)
 
 
 FITS = {"tagger": tagger, "classifier": classifier, "RNA folder": folder}

@@ -33,9 +33,8 @@ import works
 
 Work = Callable[[Any], Any]  # of a checkpoint; gives what was fitted
 _GRID = GridTuner((0.1, 1.0, 10.0))
-_LOSSES = [{"loss": loss} for loss in ("log", "margin", "ramp")]
+_LOSSES = [{"tuning": None, "loss": loss} for loss in ("log", "margin", "ramp")]
 _TUNERS = [{"tuning": tuner} for tuner in ("implicit", "majorize", "direct", _GRID)]
-_FIXED = [{"tuning": None, **loss} for loss in _LOSSES]
 _MARGINS = [{"tuning": tuner, "loss": "margin"} for tuner in ("majorize", _GRID)]
 
 
@@ -73,9 +72,9 @@ def _kinds() -> dict[str, tuple[type, tuple[Any, ...], list[dict[str, Any]]]]:
         "ranker": (
             Ranker,
             (x, grades, queries),
-            [*_FIXED[1:], {"tuning": None, "loss": "equivalent"}, *_MARGINS],
+            [*_LOSSES[1:], {"tuning": None, "loss": "equivalent"}, *_MARGINS],
         ),
-        "classifier": (Classifier, (x, grades), [*_FIXED[2:], *_TUNERS]),
+        "classifier": (Classifier, (x, grades), [*_LOSSES[2:], *_TUNERS]),
         "regressor": (
             Regressor,
             (x, y),

@@ -170,7 +170,7 @@ def structune_worker(limit: int | None, target: float, path: str) -> dict[str, A
 
     train, test = load("train", limit), load("test", limit)
     tiny = load("train", 30)
-    SequenceTagger(transitions="seen", boundary=False, run=Run(max_iterations=3)).fit(
+    SequenceTagger(tuning=None, transitions="seen", boundary=False, run=Run(max_iterations=3)).fit(
         table_of(tiny), labels_of(tiny)
     )
     start = time.perf_counter()

@@ -65,7 +65,7 @@ def compared(name: str, quick: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        finder = GeneFinder(n_jobs=1).fit(train)
+        finder = GeneFinder(tuning=None, n_jobs=1).fit(train)
     for size in SIZES:
         pieces = list(contigs(test, size))
         known = {x.name: list(x.transcripts) for x in pieces}

@@ -15,12 +15,12 @@ A. thaliana and of C. elegans, as in `gene_prediction.py`. Flanks of fly windows
 annotated: scores are for whole windows, and for the annotated gene with 500 bases around it. Intervals are
 paired bootstraps over the test windows of all splits, as if no window came twice. All run on one thread.
 
-"structune" is `GeneFinder` with its defaults, but that its center is what the two other organisms have in
+"structune" is `GeneFinder` without tuning, but that its center is what the two other organisms have in
 common, as `training/eukaryotes.py` has it of three, and "no center" without one, also with
 ``tuning="implicit"``. "Counted again" is after a round of `adapt` on all sequences of the organism, whose
 genes it is not told (of the fly all windows). "Not annotated" has learned no gene of the organism: what the
-others have in common is adapted to those sequences; "training" is the time of that.
-What is in common, and when adapting ends, was chosen on these organisms.
+others have in common is adapted to those sequences; "training" is the time of that. What is in common, and
+when adapting ends, was chosen on these organisms.
 
 "hints" has junctions of reads besides, which are simulated: seven of ten true introns, with 1 to 39 reads,
 and three false ones for ten of those, from a GT to an AG 40 to 600 bases behind it on the forward strand,
@@ -80,7 +80,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "structune, not annotated": {},
     "structune, hints": {},
     "structune, no center": {"center": None},
-    "structune, no center, tuned": {"center": None, "tuning": "implicit"},
+    "structune, no center, tuned": {"center": None, "tuning": "implicit", "cv": 0.2},
 }
 AGAIN, NOT_ANNOTATED, HINTED = list(METHODS)[1:4]
 PEERS: dict[str, dict[str, Any]] = {
@@ -250,7 +250,7 @@ def ours(name: str, train: Windows, test: Windows, method: str) -> tuple[Found, 
 def fitted(known: Windows, **settings: Any) -> GeneFinder:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return GeneFinder(n_jobs=1, **settings).fit(known)
+        return GeneFinder(**{"tuning": None, **settings}, n_jobs=1).fit(known)
 
 
 @cache

@@ -52,7 +52,7 @@ NAME = "gene_prediction"
 SETS = ("fly", "a_thaliana", "c_elegans")
 SPLITS, FLANK, MARGIN, GAMMA = 3, 1000, 500, 0.01
 BASE: dict[str, Any] = {"run": running.Run(max_iterations=200), "flank": FLANK}
-TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4, cg_tolerance=0.03)
+TUNER = ImplicitTuner(start=30.0, max_evaluations=5, fit_tolerance=2e-4)
 CONSTRAINED: dict[str, Any] = {
     "constraints": ValidationConstraints(gamma=GAMMA),
     "run": replace(BASE["run"], max_seconds=300.0),
@@ -61,7 +61,7 @@ REGULARISATION: dict[str, dict[str, Any]] = {
     "CRF": {"penalty": 1e-6},
     "CRF, fixed": {"penalty": 0.01},
     "CRF, majorised": {"tuning": "majorize"},
-    "CRF, tuned": {"tuning": TUNER},
+    "CRF, tuned": {"tuning": TUNER, "cv": 0.2},
     "CRF, constrained": {"penalty": 1e-6, **CONSTRAINED},
     "CRF, constrained and tuned": CONSTRAINED,  # with the precisions of "tuned"
 }

@@ -81,7 +81,7 @@ def stage_fit(folder: Path) -> dict[str, Any]:
     from structune.tagging import read_conll
     from structune.tagging.conll import Reader
 
-    tagger = SequenceTagger(run=Run(max_iterations=MOST_ITERATIONS, tolerance=TOLERANCE))
+    tagger = SequenceTagger(tuning=None, run=Run(max_iterations=MOST_ITERATIONS, tolerance=TOLERANCE))
     start = time.perf_counter()
     tagger.fit_shards(folder / "shards")
     seconds = time.perf_counter() - start

@@ -109,7 +109,7 @@ def gene(contig: str, k: int, start: int, end: int, strand: str) -> Transcript:
 def ours(train: AnnotatedSequence, settings: dict[str, Any]) -> Prediction:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        finder = ProkaryoticGeneFinder(n_jobs=1, **settings).fit([train])
+        finder = ProkaryoticGeneFinder(**{"tuning": None, **settings}, n_jobs=1).fit([train])
     return by(finder)
 
 

@@ -147,31 +147,31 @@ def _ranker(**options: Any) -> Any:
 def _tagger(**options: Any) -> Any:
     from structune import SequenceTagger
 
-    return SequenceTagger(**options)
+    return SequenceTagger(tuning=None, **options)
 
 
 def _folder(**options: Any) -> Any:
     from structune import RNAFolder
 
-    return RNAFolder(**options)
+    return RNAFolder(tuning=None, **options)
 
 
 def _aligner(**options: Any) -> Any:
     from structune import SequenceAligner
 
-    return SequenceAligner(**options)
+    return SequenceAligner(tuning=None, **options)
 
 
 def _gene_finder(**options: Any) -> Any:
     from structune import GeneFinder
 
-    return GeneFinder(flank=30, **options)
+    return GeneFinder(tuning=None, flank=30, **options)
 
 
 def _prokaryotic_finder(**options: Any) -> Any:
     from structune import ProkaryoticGeneFinder
 
-    return ProkaryoticGeneFinder(**options)
+    return ProkaryoticGeneFinder(tuning=None, **options)
 
 
 def _genomes(path: Path) -> tuple[Any, ...]:

@@ -80,7 +80,7 @@ def make_inputs(folder: Path) -> None:
     gene, between = f"ATG{'GCCGAG' * 5}GTAAGT{'ATTCT' * 5}CAG{'CTGAAG' * 5}TAA", "ATTAAATC" * 9
     exons = (len(between), len(between) + 33), (len(between) + 67, len(between) + len(gene))
     known = AnnotatedSequence("c", between + gene + between, (Transcript("c", "+", exons, "t", "g"),))
-    GeneFinder(n_jobs=1).fit([known]).save(folder / "genes")
+    GeneFinder(tuning=None, n_jobs=1).fit([known]).save(folder / "genes")
 
 
 def processor_seconds(code: str, repeats: int, words: str = "", **where: Any) -> float:

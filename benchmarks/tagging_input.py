@@ -147,7 +147,9 @@ def structune_worker(limit: int | None, target: float) -> dict[str, Any]:
     from structune.tagging import AttributeTable, Chain
 
     train, tiny = conll.load("train", limit), conll.load("train", 30)
-    SequenceTagger(run=Run(max_iterations=3)).fit(lists(tiny), conll.labels_of(tiny))  # compiled kernels
+    SequenceTagger(penalty=1, run=Run(max_iterations=3)).fit(
+        lists(tiny), conll.labels_of(tiny)
+    )  # compiled kernels
     x, y = lists(train), conll.labels_of(train)
     start = time.perf_counter()
     table = AttributeTable.from_items(x)

@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def folding(share: float) -> Task:
         ([data.sequences[k] for k in chosen], [data.structures[k] for k in chosen])
         for chosen in (order[:n], order[n:])
     ]
-    return of_score(RNAFolder, parts[0], parts[1], "F1 of base pairs")
+    return of_score(partial(RNAFolder, cv=0.2), parts[0], parts[1], "F1 of base pairs")
 
 
 def aligning(share: float) -> Task:
@@ -99,7 +100,7 @@ def aligning(share: float) -> Task:
     chosen = half(pairs.files, 0.5, 0)
     train, test = pairs.where(chosen), pairs.where(~chosen)
     return Task(
-        SequenceAligner,
+        partial(SequenceAligner, cv=0.2),
         (train.sequences, train.rows),
         lambda model: float(np.mean(recall(test, model.predict(test.sequences)))),
         "recall of pairs",

@@ -29,8 +29,8 @@ for share in shares:
     chosen = rng.random(y.size) < share
     noisy[chosen] = rng.permutation(y[chosen])
     for loss, found in accuracy.items():
-        tuning = "majorize" if loss == "log" else None
-        model = Classifier(loss=loss, tuning=tuning, penalty=10.0).fit(X, noisy)
+        penalty = None if loss == "log" else 10.0
+        model = Classifier(loss=loss, penalty=penalty).fit(X, noisy)
         found.append(model.score(X_test, y_test))
 
 for loss, found in accuracy.items():

@@ -46,19 +46,19 @@ TIMED = ("seconds", "time", "created", "date", "version", "elapsed")  # of heade
 TOLERANCE = 1e-9
 
 COMMANDS = """
-train tagging chunks.txt -m chunks.structune -q --test more.txt
+train tagging chunks.txt -m chunks.structune -q --test more.txt --penalty 1
 train tagging chunks.txt -m chunks-l1.structune --l1 0.2 --penalty 0.5 --templates "w[-1..1] w[0].shape"
-train tagging names.tsv -m names.structune --forbidden bio --columns token,label --separator tab
+train tagging names.tsv -m names.structune --forbidden bio --columns token,label --separator tab --penalty 1
 train tagging chunks.txt -m second.structune --order 2 --loss margin --jobs 1
 train tagging chunks.txt -m limited.structune --constraints validation
-train tagging chunks.txt -m states.structune --states all --report states.html
+train tagging chunks.txt -m states.structune --states all --report states.html --penalty 1
 train rna known.dbn -m rna.structune --penalty 0.5 --test more.dbn
 train rna known.dbn -m rna-margin.structune --loss margin --groups single
-train ranking letor.txt -m ranking.structune --test letor.txt
-train ranking letor.txt -m ranking-ramp.structune --loss ramp --k 3
+train ranking letor.txt -m ranking.structune --test letor.txt --penalty 1
+train ranking letor.txt -m ranking-ramp.structune --loss ramp --k 3 --penalty 1
 train alignment families -m alignment.structune --penalty 5 --most-pairs 3 --test families
-train genes genes.gff3 -s genes.fa -m genes.structune --test genes.gff3 --test-sequences genes.fa
-train prokaryotic-genes orfs.gff3 -s orfs.fa -m orfs.structune --jobs 1
+train genes genes.gff3 -s genes.fa -m genes.structune --penalty 1 --test genes.gff3 --test-sequences genes.fa
+train prokaryotic-genes orfs.gff3 -s orfs.fa -m orfs.structune --jobs 1 --penalty gaps=5
 tune tagging chunks.txt -m tuned.structune --method majorize --test more.txt --plot tuned.png
 tune tagging chunks.txt -m implicit.structune --cv 2 --seed 1 --groups single
 tune rna known.dbn -m tuned-rna.structune --method majorize
@@ -146,7 +146,7 @@ shard prokaryotic-genes orfs.gff3 -s orfs.fa shards-orfs
 shard classifier classes.svm shards-classes
 shard regressor numbers.svm shards-numbers
 train tagging shards-tagging -m of-shards.structune --penalty 1
-train rna shards-rna -m of-shards.structune
+train rna shards-rna -m of-shards.structune --penalty 1
 tune ranking shards-ranking -m of-shards.structune --cv 2
 evaluate tagging chunks.structune known.dbn
 train rna chunks.txt -m none.structune

@@ -229,22 +229,23 @@ def _marked(residues):
 
 _MARKED = [tuple(_marked(each) for each in pair) for pair in PAIRS]
 _CONTIGS = simulated_genes.genome(0)[:2]
-_ONE, _SOON = {"n_jobs": 1}, {"n_jobs": 1, "run": Run(max_iterations=2)}
+_ONE, _SOON = {"n_jobs": 1}, {"n_jobs": 1, "tuning": None, "run": Run(max_iterations=2)}
+_BARE = {**_ONE, "tuning": None}
 _EXTRA = {
     "tagging": {"columns": ["w", "y"], "templates": ["w[0]", "w[-1]|w[0]"]},
     "ranking": {"features": [1, 5], "missing": 0.0},
 }
 _FITTED = {  # of each kind some models
     "tagging": lambda: [
-        SequenceTagger(**_ONE).fit(WORDS, TAGS),
+        SequenceTagger(**_BARE).fit(WORDS, TAGS),
         SequenceTagger(**_ONE, tuning="majorize").fit(WORDS, TAGS),
-        SequenceTagger(**_ONE, forbidden=[("NOUN", "DET"), (None, "NOUN")]).fit(WORDS, TAGS),
+        SequenceTagger(**_BARE, forbidden=[("NOUN", "DET"), (None, "NOUN")]).fit(WORDS, TAGS),
         SequenceTagger(**_ONE, loss="margin").fit(WORDS, TAGS),
     ],
     "segments": lambda: [
-        SegmentTagger(**_ONE).fit(WORDS, SEGMENTS),
+        SegmentTagger(**_BARE).fit(WORDS, SEGMENTS),
         SegmentTagger(**_ONE, gazetteers={"places": ["cat new", "dog"]}, loss="margin").fit(WORDS, SEGMENTS),
-        SegmentTagger(**_ONE, boundary=False).fit(WORDS, SEGMENTS),
+        SegmentTagger(**_BARE, boundary=False).fit(WORDS, SEGMENTS),
     ],
     "classifier": lambda: [
         Classifier(**_ONE).fit(TABLE, [0, 1, 2, 1]),
@@ -253,19 +254,17 @@ _FITTED = {  # of each kind some models
     ],
     "regressor": lambda: [Regressor(**_ONE).fit(TABLE, [0.0, 1.0, 2.0, 5.0])],
     "ranking": lambda: [
-        Ranker(**_ONE, tuning=None, penalty=0.1, k=2, convention="burges").fit(
-            TABLE, [0, 1, 0, 2], [1, 1, 2, 2]
-        )
+        Ranker(**_BARE, penalty=0.1, k=2, convention="burges").fit(TABLE, [0, 1, 0, 2], [1, 1, 2, 2])
     ],
     "rna": lambda: [
-        RNAFolder(**_ONE).fit(RNAS, FOLDS),
+        RNAFolder(**_BARE).fit(RNAS, FOLDS),
         RNAFolder(**_ONE, min_hairpin=0, noncanonical=True, loss="margin").fit(RNAS, FOLDS),
-        RNAFolder(**_ONE, features="extended").fit(RNAS, FOLDS),
+        RNAFolder(**_BARE, features="extended").fit(RNAS, FOLDS),
     ],
     "alignment": lambda: [
-        SequenceAligner(**_ONE, features="affine", overhangs="both").fit(PAIRS, ROWS),
-        SequenceAligner(**_ONE, features="affine", overhangs="both").fit(_MARKED, ROWS),
-        SequenceAligner(**_ONE).fit(PAIRS, ROWS),
+        SequenceAligner(**_BARE, features="affine", overhangs="both").fit(PAIRS, ROWS),
+        SequenceAligner(**_BARE, features="affine", overhangs="both").fit(_MARKED, ROWS),
+        SequenceAligner(**_BARE).fit(PAIRS, ROWS),
         SequenceAligner.from_matrix("BLOSUM62"),
     ],
     "genes": lambda: [
@@ -419,12 +418,12 @@ def _short(checkpoint):
 
 
 def _tagged(**settings):
-    SequenceTagger(n_jobs=1, **settings).fit(WORDS, TAGS)
+    SequenceTagger(**{**_BARE, **settings}).fit(WORDS, TAGS)
 
 
 def _contradicted(**settings):
     """Constraints that take more than a round."""
-    SequenceTagger(n_jobs=1, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
+    SequenceTagger(**_ONE, **settings).fit([[["a"]]] * 6, [["X"], ["X"], ["Y"]] * 2)
 
 
 def _classified(**settings):

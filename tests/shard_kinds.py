@@ -69,8 +69,8 @@ def _marked(residues):
 
 
 _MARKED = [tuple(_marked(each) for each in pair) for pair in _PAIRS]
-_OF_ONE = {"n_jobs": 1}
-_OF_TABLES = {**_OF_ONE, "tuning": None, "cv": 0.2}
+_OF_ONE = {"n_jobs": 1, "tuning": None}
+_OF_TABLES = {**_OF_ONE, "cv": 0.2}
 EXAMPLES = {
     "tagging": Example(SequenceTagger(**_OF_ONE), (_WORDS, _TAGS), ("log",)),
     "rna": Example(RNAFolder(**_OF_ONE), (_RNAS, _FOLDS), ("log", "margin")),

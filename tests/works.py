@@ -26,7 +26,7 @@ def by_sum(name):
 
 def tagger(max_iterations=1000, tolerance=None, **settings):
     return lambda checkpoint: SequenceTagger(
-        n_jobs=1, run=Run(None, None, checkpoint, max_iterations, tolerance), **settings
+        **{"tuning": None, **settings}, n_jobs=1, run=Run(None, None, checkpoint, max_iterations, tolerance)
     ).fit(X, Y)
 
 

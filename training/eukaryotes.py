@@ -41,7 +41,9 @@ def main() -> None:
     quick = asked_to_be_quick(__doc__)
     warnings.simplefilter("ignore", SkippedGenesWarning)
     data = {name: examples(name, FEW if quick else None) for name in SETS}
-    finders = {name: GeneFinder(center=None, verbose=1).fit(known) for name, known in data.items()}
+    finders = {
+        name: GeneFinder(tuning=None, center=None, verbose=1).fit(known) for name, known in data.items()
+    }
     for name, finder in {**finders, "eukaryotes": in_common(finders, data)}.items():
         write(finder, (Path() if quick else FOLDER) / f"{name}.structune")
 

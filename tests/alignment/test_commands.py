@@ -62,7 +62,7 @@ def test_train(files, tmp_path):
     assert "10 pairs of 5 alignments" in out
     assert "precision" in out
     model = structune.load(tmp_path / "m.structune")
-    assert (model.loss, model.features, model.tuning) == ("ramp", "affine", None)
+    assert (model.loss, model.features, model.tuning) == ("ramp", "affine", "auto")
 
 
 def test_evaluate(files):

@@ -206,7 +206,7 @@ def check(model, sequences):
 
 @pytest.mark.parametrize(("features", "overhangs"), [("full", "one"), ("affine", "both")])
 def test_models(features, overhangs):
-    model = SequenceAligner(features=features, overhangs=overhangs, n_jobs=1).fit([PAIR[0]], [PAIR[1]])
+    model = SequenceAligner(features=features, overhangs=overhangs, n_jobs=1).fit(*([of] for of in PAIR))
     check(model, [*PAIR[0], "MKIVWWR", "W", ""])
 
 

@@ -56,7 +56,7 @@ def test_fits_files_and_families(tmp_path):
     with pytest.raises(DataError, match="found 'E' at residue 1"):
         again.predict([("AEC", "ACG")])
     with pytest.raises(DataError, match="alphabet='dna'"):
-        SequenceAligner(alphabet="dna").fit(PAIRS, ROWS)
+        SequenceAligner(tuning=None, alphabet="dna").fit(PAIRS, ROWS)
 
 
 def test_matrices_of_nucleotides_align_families():

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     queries = [f"{k % 2} qid:{q} 1:{(k + q) % 2}.5 2:{k}" for q in range(4) for k in range(3)]
     (found / "documents.txt").write_text("\n".join(queries) + "\n")
     for word, train in (("tagging", "train.txt"), ("ranking", "documents.txt")):
-        succeed("train", word, found / train, "-m", found / f"{word}.model", "-q")
+        succeed("train", word, found / train, "-m", found / f"{word}.model", "--penalty", 1, "-q")
     EXAMPLES["genes"].estimator.fit(*EXAMPLES["genes"].data).save(found / "genes")
     return found
 

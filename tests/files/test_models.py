@@ -34,7 +34,7 @@ WEIGHTED = [[{"w=the": 0.5, "pos": 2.0}, {"w=new": 1.0}], [{"w": "cat"}]]
 
 
 def fitted(**options):
-    return SequenceTagger(n_jobs=1, **options).fit(X, Y)
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options}).fit(X, Y)
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +114,9 @@ def test_parameters_that_are_no_data_come_back_as_defaults(tmp_path):
     model = fitted(tuning=MajorizeTuner(max_iterations=1), groups=lambda name: name[0], cv=0.3)
     model.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    assert (again.tuning, again.groups, again.cv) == (None, "template", 0.3)
+    assert (again.tuning, again.groups, again.cv) == ("auto", "template", 0.3)
     model.set_params(cv=[[[0], [1, 2]]]).save(tmp_path / "model")  # JSON, but of examples that were there
-    assert load(tmp_path / "model").cv == 0.2
+    assert load(tmp_path / "model").cv is None
 
 
 def test_constraints_come_back(tmp_path):

@@ -83,7 +83,7 @@ def test_whole_shards_are_held_out(folders, name):
 
 def test_the_space_is_that_of_the_folder(folders, tmp_path):
     """Whatever the parameters say: the model is saved as what it is."""
-    finder = GeneFinder(features="paper", strands="forward", n_jobs=1).fit_shards(folders / "genes")
+    finder = GeneFinder(tuning=None, features="paper", strands="forward").fit_shards(folders / "genes")
     finder.save(tmp_path / "model")
     found = load(tmp_path / "model")
     assert (found.features, found.strands) == ("full", "both")
@@ -110,7 +110,7 @@ def test_blocks_of_genomes(tmp_path, name):
 
 def test_parts_that_tables_leave_out_are_drawn_over_all_blocks(tmp_path):
     genomes = simulated_genes.genome(1, 5)
-    finder = GeneFinder(flank=30, n_jobs=1, random_state=3, **UNTIED)
+    finder = GeneFinder(flank=30, tuning=None, n_jobs=1, random_state=3, **UNTIED)
     finder.write_blocks(lambda: iter([genomes[:1], genomes[1:4], genomes[4:]]), ShardWriter(tmp_path / "f"))
     expected = clone(finder).fit(genomes)
     assert_allclose(clone(finder).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-6)

@@ -47,16 +47,16 @@ def test_a_fit_is_that_in_memory(tmp_path, unknown):
     X, y = sentences(unknown=unknown)
     data = write_shards(SequenceTagger(), tmp_path / "f", X, y, n_folds=3)
     assert (len(data), sum(data.n_parts), sorted(data.fold)) == (60, 300, [0, 1, 2])
-    found = SequenceTagger(run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f")
-    expected = SequenceTagger(run=Run(tolerance=1e-8)).fit(X, y)
+    found = SequenceTagger(tuning=None, run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f")
+    expected = SequenceTagger(tuning=None, run=Run(tolerance=1e-8)).fit(X, y)
     assert_allclose(found.coef_, expected.coef_, atol=1e-5)
     assert found.predict(X) == expected.predict(X)
     assert found.classes_ == ["a", "b"]
 
 
 def test_a_warm_start(folder):
-    tagger = SequenceTagger(warm_start=True).fit(*sentences())
-    assert tagger.fit_shards(folder).passes_ < SequenceTagger().fit_shards(folder).passes_
+    tagger = SequenceTagger(tuning=None, warm_start=True).fit(*sentences())
+    assert tagger.fit_shards(folder).passes_ < SequenceTagger(tuning=None).fit_shards(folder).passes_
 
 
 def test_batches_add_up(tmp_path):
@@ -70,9 +70,11 @@ def test_batches_add_up(tmp_path):
     assert len(data) == 60
     assert data.fold == (0, 0, 1, 0, 1)
     assert [sum(data.n_examples[k] for k in range(5) if data.fold[k] == fold) for fold in (0, 1)] == [30, 30]
-    expected = SequenceTagger(run=Run(tolerance=1e-8)).fit(*sentences())
+    expected = SequenceTagger(tuning=None, run=Run(tolerance=1e-8)).fit(*sentences())
     assert_allclose(
-        SequenceTagger(run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-5
+        SequenceTagger(penalty=1, run=Run(tolerance=1e-8)).fit_shards(tmp_path / "f").coef_,
+        expected.coef_,
+        atol=1e-5,
     )
 
 
@@ -125,7 +127,7 @@ def test_what_is_refused(folder, tmp_path):
     with pytest.raises(DataError, match=r"no shards\.json"):
         open_shards(tmp_path / "f")
     with pytest.raises(DataError, match="examples of SequenceTagger, expected RNAFolder"):
-        RNAFolder().fit_shards(folder)
+        RNAFolder(tuning=None).fit_shards(folder)
     with pytest.raises(DataError, match="found 5 folds, expected at least 9"):
         SequenceTagger(tuning="grid", cv=9).fit_shards(folder)
     with pytest.raises(DataError, match="needs examples in memory"):
@@ -146,7 +148,7 @@ def test_a_folder_that_is_being_written(tmp_path):
     folder = tmp_path / "f"
     writer = begun(folder)
     with pytest.raises(DataError, match="expected a finished folder"):
-        SequenceTagger().fit_shards(folder)
+        SequenceTagger(tuning=None).fit_shards(folder)
     assert len(writer.finish(SequenceTagger()._without_weights(*sentences())[0])) == 60
     with pytest.raises(DataError, match="a writer that has finished"):
         writer.finish(None)
@@ -248,7 +250,7 @@ def test_other_shards_than_listed(copied):
     header["shards"][1]["examples"] += 1
     (copied / "shards.json").write_text(json.dumps(header))
     with pytest.raises(DataError, match=r"shard-00001\.bin: not the shard"):
-        SequenceTagger().fit_shards(copied)
+        SequenceTagger(tuning=None).fit_shards(copied)
 
 
 def test_labels_that_are_ruled_out(tmp_path):

@@ -10,7 +10,6 @@ from sklearn.linear_model import ElasticNet, LogisticRegression
 
 import structune
 from structune import Classifier, Regressor
-from structune.errors import DataError
 from structune.learning import LogLoss, Risk, elastic_net_path
 from structune.learning.tuning import GridTuner
 from structune.running import Run
@@ -106,9 +105,3 @@ def test_the_grid_beside_a_penalty():
     assert model.l1_[0] in (8.0, 2.0)
     plain = Classifier(tuning="grid", l1=2.0).fit(X, y)
     assert plain.l1_.tolist() == [2.0]
-
-
-def test_the_default_tuner_is_refused():
-    X, y = data()
-    with pytest.raises(DataError, match="expected tuning=None or 'grid'"):
-        Classifier(l1=1.0).fit(X, y)

@@ -220,7 +220,8 @@ def test_no_time_at_all(kind, tuning):
 @EVERY_KIND
 def test_ctrl_c_leaves_a_model(kind, loss, tuning, n, monkeypatch):
     press_ctrl_c(monkeypatch, n)
-    model = fitted(kind, loss=loss, tuning=tuning, penalty=0.01, run=Run(tolerance=1e-8))
+    given = {"tuning": tuning} if tuning else {"penalty": 0.01}
+    model = fitted(kind, loss=loss, run=Run(tolerance=1e-8), **given)
     assert model.status_ == "interrupted"
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.penalty_).all()

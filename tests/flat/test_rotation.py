@@ -49,7 +49,7 @@ def test_scores_and_norms(sparse, bias, few_are_many):
     "tuning",
     [
         None,
-        ImplicitTuner(max_evaluations=1, cg_tolerance=1e-8, **TIGHT),
+        ImplicitTuner(max_evaluations=1, **TIGHT),
         GridTuner((0.1, 1.0), fit_tolerance=1e-8),
         MajorizeTuner(max_iterations=100, tolerance=1e-4, **TIGHT),
     ],

@@ -38,7 +38,7 @@ def test_classes_of_a_table(files):
     model, table = structune.load(files / "classes"), pandas.read_csv(files / "train.csv")
     X = table.drop(columns=["species", "name", "colour"])
     X = X.assign(**{f"colour={text}": (table["colour"] == text) * 1.0 for text in ("blue", "red")})
-    expected = Classifier(tuning=None).fit(X, table["species"])
+    expected = Classifier().fit(X, table["species"])
     assert np.allclose(model.coef_, expected.coef_)
     test = pandas.read_csv(files / "test.tsv", sep="\t")
     shuffled = files / "shuffled.csv"
@@ -53,7 +53,7 @@ def test_classes_of_a_table(files):
 
 def test_numbers_of_a_table(files):
     frame = load_diabetes(as_frame=True).frame
-    expected = Regressor(tuning=None).fit(frame.drop(columns="target"), frame["target"])
+    expected = Regressor().fit(frame.drop(columns="target"), frame["target"])
     rows = succeed("predict", files / "numbers", files / "numbers.csv.gz").splitlines()[1:]
     predicted = expected.predict(frame.drop(columns="target"))
     assert np.allclose([float(row.split("\t")[1]) for row in rows], predicted, rtol=1e-4)

@@ -73,7 +73,7 @@ def test_what_is_refused(finder):
 
 def test_models_that_cannot_be_adapted():
     some = simulated.genome(0)[:1]
-    options = {"n_jobs": 1, "run": Run(max_iterations=1)}
+    options = {"n_jobs": 1, "tuning": None, "run": Run(max_iterations=1)}
     tracks = [np.ones((len(each.sequence), 1)) for each in some]
     for model in (
         GeneFinder(features="paper", **options).fit(some),

@@ -51,7 +51,7 @@ def test_train(files, tmp_path):
     )
     model = structune.load(tmp_path / "m.structune")
     assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
-    assert (model.flank, model.loss, model.tuning) == (30, "ramp", None)
+    assert (model.flank, model.loss, model.tuning) == (30, "ramp", "auto")
 
 
 def test_genes(files, tmp_path):
@@ -187,8 +187,8 @@ def test_models_that_are_none(files, tmp_path):
     message = fail("genes", files / "test.fa", "-m", tmp_path / "yeast")
     assert "yeast: found no such file, expected one, or one of pretrained, fly, a_thaliana" in message
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
-    finder = structune.GeneFinder(flank=5, run=Run(max_iterations=1), n_jobs=1).fit(TEST, tracks=tracks)
-    finder.save(tmp_path / "t.structune")
+    finder = structune.GeneFinder(tuning=None, flank=5, run=Run(max_iterations=1), n_jobs=1)
+    finder.fit(TEST, tracks=tracks).save(tmp_path / "t.structune")
     message = fail("evaluate", "genes", tmp_path / "t.structune", files / "test.gb")
     assert "found a model that asks for tracks" in message
 
@@ -208,7 +208,7 @@ def test_annotations_without_stop_codons(files, tmp_path):
         result = run("evaluate", "genes", tmp_path / a, tmp_path / b, "--json")
         assert json.loads(result.stdout)["gene"]["f1"] == 1.0
         assert "genes end before their stop codons" in result.stderr
-    args = ["train", "genes", tmp_path / "without.gff3", "-s", files / "test.fa", "--flank", 30, "-m"]
+    args = ["train", "genes", tmp_path / "without.gff3", "-s", files / "test.fa", "--penalty", 1, "-m"]
     result = run(*args, tmp_path / "m", *QUIET)
     assert "transcripts end before a stop codon" in result.stderr
     assert result.exit_code == 0

@@ -65,11 +65,13 @@ def commands(files):
         yield f"evaluate {kind}", ["evaluate", kind, files / f"{kind}.structune", *test]
 
     yield from of("tune", "tagging", [files / "train.txt"], [files / "test.txt"])
-    yield from of("train", "rna", [files / "train.dbn"], [files / "test.dbn"])
-    yield from of("train", "ranking", [files / "train.letor"], [files / "test.letor"])
-    yield from of("train", "alignment", [files / f"train{k}.afa" for k in range(5)], [files / "test.afa"])
+    yield from of("train", "rna", [files / "train.dbn"], [files / "test.dbn"], "--penalty", 1)
+    yield from of("train", "ranking", [files / "train.letor"], [files / "test.letor"], "--penalty", 1)
+    families = [files / f"train{k}.afa" for k in range(5)]
+    yield from of("train", "alignment", families, [files / "test.afa"], "--penalty", 1)
     yield from of("tune", "genes", [files / "train.gb"], [files / "test.gb"], "--method", "majorize")
-    yield "train tagging", ["train", files / "train.txt", "-m", files / "trained.structune", *QUIET]
+    trained = ["-m", files / "trained.structune", "--penalty", 1, *QUIET]
+    yield "train tagging", ["train", files / "train.txt", *trained]
     bacteria = ["prokaryotic-genes", files / "a.gb", "-m", files / "b.structune", *QUIET]
     yield "tune prokaryotic-genes", ["tune", *bacteria, "--test", files / "b.gb", "--method", "majorize"]
     tree = ["prokaryotic-genes", files / "a.gb", files / "b.gb", "--tree", files / "tree.nwk"]

@@ -38,7 +38,7 @@ def titles(sections):
     ("settings", "n_pictures"), [({}, 1), ({"tuning": "majorize"}, 2), ({"tuning": "grid"}, 1)], ids=str
 )
 def test_training(settings, n_pictures):
-    tagger = SequenceTagger(verbose=0, **settings).fit(X, Y)
+    tagger = SequenceTagger(**{"tuning": None, **settings}, verbose=0).fit(X, Y)
     sections = list(training_sections(tagger))
     assert titles(sections) == ["Learning", "Hyperparameters by group"]
     assert len(of(sections, Picture)) == n_pictures
@@ -50,7 +50,7 @@ def test_training(settings, n_pictures):
 
 
 def test_bars_begin_at_one():
-    tagger = SequenceTagger(groups="separate", verbose=0).fit(X, Y)
+    tagger = SequenceTagger(tuning=None, groups="separate", verbose=0).fit(X, Y)
     tagger.penalty_ = np.array([8.0, 1.0, 0.0, *[0.5] * (len(tagger.penalty_) - 3)])
     (table,) = of(training_sections(tagger), Table)
     assert table.bars[:2] == [(25.0, 75.0), (25.0, 0.0)]

@@ -63,10 +63,10 @@ def test_what_cannot_be_averaged():
         average_models([one, Regressor()])
     x, y = ["GGGAAAACCC"], ["(((....)))"]
     with pytest.raises(DataError, match="found other weights in model 1"):
-        average_models([RNAFolder().fit(x, y), RNAFolder(min_hairpin=0).fit(x, y)])
+        average_models([RNAFolder(tuning=None).fit(x, y), RNAFolder(tuning=None, min_hairpin=0).fit(x, y)])
     with pytest.raises(DataError, match="steps=0"):
         blend([one], X, Y, steps=0)
-    tagger = SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]])
-    for rest in ([one, tagger], [tagger, SequenceTagger().fit([[["a"], ["c"]]], [["x", "y"]])]):
+    tagger = SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]])
+    for rest in ([one, tagger], [tagger, SequenceTagger(tuning=None).fit([[["a"], ["c"]]], [["x", "y"]])]):
         with pytest.raises(DataError, match="found other weights in model 1 than in model 0"):
             average_models(rest)

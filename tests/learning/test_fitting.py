@@ -7,12 +7,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold
 
-from structune import Classifier, SequenceTagger, load
+from structune import Classifier, SequenceTagger, load, write_shards
 from structune.errors import DataError
 from structune.learning.fitting import switch_off, warn_of_many_groups
 from structune.learning.losses import LogLoss
 from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner, MajorizeTuner, TuningProblem
-from structune.learning.tuning.problem import TuningResult
+from structune.learning.tuning.problem import TuningResult, possible_parts
 from structune.running import Run
 from structune.running.monitor import Monitor
 from structune.structure import Groups
@@ -25,7 +25,7 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["DET", "NOUN"]]
 
 
 def tagger(**options):
-    return SequenceTagger(n_jobs=1, **options)
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options})
 
 
 def test_a_fit_that_has_not_converged_warns_once():
@@ -68,6 +68,47 @@ def test_a_splitter_that_cannot_split_is_no_reason_for_other_parts():
     """Where a tuner can do without, but was asked to hold examples out so."""
     with pytest.raises(DataError, match="'groups'"):
         tagger(tuning=MajorizeTuner(calibrated=True), cv=GroupKFold(2)).fit(X, Y)
+
+
+# --- tuning="auto" -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "groups", "tuning", "reason"),
+    [
+        ({}, None, "implicit", "cv=5"),
+        ({"cv": 0.4}, None, "implicit", "cv=0.4"),
+        ({}, [1, 1, 2] * 3, "implicit", "cv=2"),
+        ({}, [1] * 9, None, "too few examples"),
+        ({"penalty": 2.0}, None, None, "penalty is given"),
+        ({"l1": 0.5}, None, None, "l1 is given"),
+        ({"constraints": "validation"}, None, None, "constraints are given"),
+        ({"loss": "margin"}, None, None, "margin loss is not smooth"),
+    ],
+)
+def test_what_auto_stands_for(options, groups, tuning, reason, tmp_path):
+    model = tagger(tuning="auto", **options).fit(X * 3, Y * 3, groups=groups)
+    first = model.history_[0]
+    assert (first["stage"], first["tuning"]) == ("auto", tuning)
+    assert reason in first["reason"]
+    assert (model.penalty_ == options.get("penalty", 1.0)).all() == (tuning is None)
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").history_[0] == first
+
+
+def test_auto_for_a_warm_start_and_for_folders(tmp_path):
+    model = tagger(tuning="auto", groups=str, warm_start=True).fit(X[:2], Y[:2])
+    known = dict(zip(model.group_names_, model.penalty_, strict=True))
+    model.fit(X, Y)
+    found = dict(zip(model.group_names_, model.penalty_, strict=True))
+    assert "warm start" in model.history_[0]["reason"]
+    assert {name: known.get(name, 1.0) for name in found} == found
+    for n, said in ((1, "too few"), (2, "cv=0.2")):
+        write_shards(tagger(), tmp_path / str(n), X * 3, Y * 3, n_folds=n)
+        assert said in tagger(tuning="auto").fit_shards(tmp_path / str(n)).history_[0]["reason"]
+    assert [possible_parts(range(n)) for n in (1, 2, 999, 1000)] == [None, 2, 5, 0.2]
+    with pytest.raises(DataError, match=r"^penalty=0\.5 with tuning='grid': expected one of the two$"):
+        tagger(tuning="grid", penalty=0.5).fit(X, Y)
 
 
 # --- relevance ---------------------------------------------------------------------------------------------
@@ -145,7 +186,7 @@ def test_too_few_held_out_for_so_many_precisions():
 
 def test_a_tagger_warns_where_it_is_called():
     with pytest.warns(UserWarning, match="held-out parts") as caught:
-        SequenceTagger(tuning="implicit", groups="separate", run=Run(max_seconds=0.0)).fit(*corpus())
+        tagger(tuning="implicit", groups="separate", cv=0.2, run=Run(max_seconds=0.0)).fit(*corpus())
     assert caught[0].filename == __file__
 
 

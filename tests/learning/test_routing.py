@@ -18,7 +18,7 @@ SEQUENCES, LABELS = [[[f"a={k % 3}"], ["b"]] for k in range(60)], [["PQ"[y], "Q"
 MODELS = {
     "classifier": (Classifier(tuning=None, n_jobs=1), X, Y),
     "regressor": (Regressor(tuning=None, n_jobs=1), X, X[:, 1]),
-    "tagger": (SequenceTagger(n_jobs=1), SEQUENCES, LABELS),
+    "tagger": (SequenceTagger(tuning=None, n_jobs=1), SEQUENCES, LABELS),
 }
 
 

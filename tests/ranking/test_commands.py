@@ -36,7 +36,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rank")
     write_letor(folder / "train.txt", TRAIN)
     write_letor(folder / "test.txt.gz", TEST)
-    succeed("train", "ranking", folder / "train.txt", "-m", folder / "m.structune", *QUIET)
+    succeed("train", "ranking", folder / "train.txt", "-m", folder / "m.structune", "--penalty", 1, *QUIET)
     return folder
 
 
@@ -66,7 +66,7 @@ def test_train(files, tmp_path):
 
 def test_all_positions_are_counted_with_k_0(files, tmp_path):
     for command in ("train", "shard"):
-        target = [tmp_path / "f"] if command == "shard" else ["-m", tmp_path / "m", *QUIET]
+        target = [tmp_path / "f"] if command == "shard" else ["-m", tmp_path / "m", "--penalty", 1, *QUIET]
         succeed(command, "ranking", files / "train.txt", *target, "--k", 0)
     assert structune.load(tmp_path / "m").k is None is open_shards(tmp_path / "f").model.k
 
@@ -90,7 +90,8 @@ def test_several_files_and_their_features(files, tmp_path):
         LetorData(other.X, other.relevance, other.queries, np.array([1, 3, 7]), other.comments),
     )
     path = tmp_path / "m.structune"
-    out = succeed("train", "ranking", files / "train.txt", tmp_path / "more.txt", "-m", path, *QUIET)
+    given = [files / "train.txt", tmp_path / "more.txt", "-m", path, "--penalty", 1, *QUIET]
+    out = succeed("train", "ranking", *given)
     assert "20 queries, 120 documents, 5 features" in out
     loaded = structune.load(path)
     assert loaded.extra_["features"] == [1, 2, 3, 5, 7]
@@ -105,7 +106,8 @@ def test_missing_values(files, tmp_path):
     text = (files / "train.txt").read_text().splitlines()
     text[3] = re.sub("2:[^ ]*", "2:NULL", text[3])
     (tmp_path / "null.txt").write_text("# a heading\n\n" + "\n".join(text))
-    path, train = tmp_path / "m.structune", ["train", "ranking", tmp_path / "null.txt", *QUIET, "-m"]
+    train = ["train", "ranking", tmp_path / "null.txt", "--penalty", 1, *QUIET, "-m"]
+    path = tmp_path / "m.structune"
     message = fail(*train, path)
     assert "null.txt:6: found NULL for the feature 2, expected a number" in message
     assert not path.exists()
@@ -169,14 +171,14 @@ def test_inputs_of_rank_that_are_refused(files, tmp_path):
         structune.load(model).save(tmp_path / "other", {"features": wrong, "missing": None})
         said = fail("rank", tmp_path / "other", files / "train.txt")
         assert "other: found no numbers of the features" in said
-    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
+    structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("rank", tmp_path / "t.structune", files / "train.txt")
     assert "found a model of class SequenceTagger, expected Ranker" in message
 
 
 def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):
     path = tmp_path / "m.structune"
-    args = ["--convention", "burges", "--k", 3]
+    args = ["--convention", "burges", "--k", 3, "--penalty", 1]
     succeed("train", "ranking", files / "train.txt", "-m", path, *args, *QUIET)
     (tmp_path / "none.txt").write_text("0 qid:1 1:1\n0 qid:1 1:2\n")
     given = ["evaluate", "ranking", path, files / "test.txt.gz", tmp_path / "none.txt", files / "train.txt"]

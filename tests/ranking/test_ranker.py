@@ -41,7 +41,8 @@ TEST = planted(n_queries=40, seed=1)
 
 
 def ranker(**options):
-    return Ranker(**{"n_jobs": 1, "tuning": None, "penalty": 0.1, **options})
+    usual = {} if options.get("tuning") else {"tuning": None, "penalty": 0.1}
+    return Ranker(**{"n_jobs": 1, **usual, **options})
 
 
 def quietly(model, *data):
@@ -75,7 +76,7 @@ def test_a_score_needs_the_queries_that_the_fit_had(tmp_path):
     for fitted in (model, load(tmp_path / "model")):
         with pytest.raises(DataError, match="found no queries to score: give the query of each document"):
             fitted.score(X, Y)
-    with pytest.raises(DataError, match="found no queries: tuning='grid' holds some out"):
+    with pytest.raises(DataError, match="found no queries: tuning='grid', the default, holds some out"):
         Ranker().fit(X, Y)
     with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are taken for those of one"):
         ranker().fit(X, Y)

@@ -543,7 +543,7 @@ def test_models_of_fold_that_are_refused(files, tmp_path):
     assert "No such file" in fail("fold", files / "test.fa", "-m", "nowhere.structune")
     assert "test.fa: not a model file" in fail("fold", files / "test.fa", "-m", files / "test.fa")
     assert "nowhere.params: No such file" in fail("fold", files / "test.fa", "--contrafold", "nowhere.params")
-    structune.SequenceTagger().fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
+    structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("fold", files / "test.fa", "-m", tmp_path / "t.structune")
     assert "found a model of class SequenceTagger, expected one for RNA" in message
 
@@ -603,7 +603,7 @@ OUTSIDE = [RNARecord("tight", "GGGAACCC", "(((..)))"), RNARecord("odd", "GGAAAAA
 
 def test_what_is_left_out_is_named(files, tmp_path):
     write_dot_bracket(tmp_path / "out.dbn", [*OUTSIDE, KNOT])
-    data = [files / "train.dbn", tmp_path / "out.dbn", "-m", tmp_path / "m", *QUIET]
+    data = [files / "train.dbn", tmp_path / "out.dbn", "-m", tmp_path / "m", "--penalty", 1, *QUIET]
     result = run("train", "rna", *data)
     assert result.exit_code == 0
     assert not result.stderr

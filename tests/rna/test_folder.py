@@ -36,7 +36,7 @@ SHORT = ["GGGAAAACCC", "ACGUACGUAU", "", "GGNGAAAACCUC", "A"]
 
 
 def folder(**options):
-    return RNAFolder(**{"n_jobs": 1, **options})
+    return RNAFolder(**{"n_jobs": 1, "tuning": None, **options})
 
 
 @pytest.fixture(scope="module")
@@ -257,10 +257,9 @@ def test_a_warm_start_begins_at_the_weights_before(model):
     ("tuning", "groups"), [("implicit", "kind"), ("majorize", "single"), ("grid", "single")]
 )
 def test_tuning(tuning, groups):
-    found = folder(tuning=tuning, groups=groups, penalty=1e9, cv=0.3).fit(X, Y)
+    found = folder(tuning=tuning, groups=groups, cv=0.3).fit(X, Y)
     assert found.penalty_.shape == (len(found.group_names_),) == ((15,) if groups == "kind" else (1,))
     assert np.all(np.isfinite(found.penalty_) & (found.penalty_ > 0))
-    assert found.penalty_.max() < 1e8  # `penalty` plays no part
     assert found.status_ in ("converged", "iterations")
     assert found.history_[0]["stage"] == tuning
     assert found.log_loss(X, Y).sum() < risk_of(found).at_zero.value

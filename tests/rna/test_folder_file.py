@@ -55,7 +55,7 @@ def test_what_is_saved_comes_back(saved, model):
 
 
 def test_the_space_and_the_features_come_back(tmp_path):
-    model = RNAFolder(n_jobs=1, min_hairpin=2, noncanonical=True, features="extended").fit(X[:3], Y[:3])
+    model = RNAFolder(penalty=1, min_hairpin=2, noncanonical=True, features="extended").fit(X[:3], Y[:3])
     model.save(tmp_path / "model")
     again = structune.load(tmp_path / "model")
     assert again.get_params() == model.get_params()
@@ -65,7 +65,7 @@ def test_the_space_and_the_features_come_back(tmp_path):
 
 
 def test_the_space_is_that_of_the_fit(model, tmp_path):
-    model = RNAFolder(min_hairpin=2).fit(X[:3], Y[:3]).set_params(min_hairpin=0)
+    model = RNAFolder(tuning=None, min_hairpin=2).fit(X[:3], Y[:3]).set_params(min_hairpin=0)
     model.save(tmp_path / "model")
     again = structune.load(tmp_path / "model")
     assert (again.rna_.min_hairpin, again.min_hairpin) == (2, 0)

@@ -28,7 +28,8 @@ Y = [["DET", "NOUN"], ["DET", "NOUN"], ["NOUN"], ["DET", "NOUN"]] * 5
 
 def cut_short(path, **settings):
     """A file that training left that was killed before its result was saved."""
-    SequenceTagger(run=Run(checkpoint=Checkpoint(path, lasting=True)), **settings).fit(X, Y)
+    settings = {"tuning": None, **settings, "run": Run(checkpoint=Checkpoint(path, lasting=True))}
+    SequenceTagger(**settings).fit(X, Y)
     assert path.exists()
 
 
@@ -86,7 +87,7 @@ def test_other_work_is_refused(tmp_path):
 
 def test_other_held_out_examples_are_refused(tmp_path):
     """Also of a splitter that is told by the same words, or of other groups."""
-    for settings, given in (({"cv": ShuffleSplit(2)}, {}), ({}, {"groups": np.arange(20)})):
+    for settings, given in (({"cv": ShuffleSplit(2)}, {}), ({"cv": 0.2}, {"groups": np.arange(20)})):
         path = tmp_path / "c"
         cut_short(path, tuning="grid", **settings)
         with pytest.raises(DataError, match="held-out examples"):
@@ -109,14 +110,15 @@ def test_settings_that_are_objects(one, other, tmp_path):
     first = one()
     cut_short(path, **first)
     with pytest.raises(DataError, match="state of other work"):
-        SequenceTagger(run=Run(checkpoint=path), **other()).fit(X, Y)
-    SequenceTagger(run=Run(checkpoint=path), **one()).fit(X, Y)  # `first` lives: these are elsewhere
+        SequenceTagger(**{"tuning": None, "run": Run(checkpoint=path), **other()}).fit(X, Y)
+    # `first` lives: these are elsewhere
+    SequenceTagger(**{"tuning": None, "run": Run(checkpoint=path), **one()}).fit(X, Y)
     assert not path.exists()
 
 
 @pytest.mark.parametrize("max_seconds", [None, 0.0])
 def test_what_was_fitted_with_a_checkpoint_is_pickled(max_seconds, tmp_path):
-    model = SequenceTagger(run=Run(None, max_seconds, Checkpoint(tmp_path / "c", 0.0))).fit(X, Y)
+    model = SequenceTagger(tuning=None, run=Run(None, max_seconds, Checkpoint(tmp_path / "c", 0.0))).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     assert again.run.checkpoint.path == tmp_path / "c"
 
@@ -140,14 +142,14 @@ def test_files_that_are_no_checkpoints(tmp_path):
     path = tmp_path / "c"
     path.write_bytes(b"nonsense")
     with pytest.raises(ModelFileError, match="damaged"):
-        SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
+        SequenceTagger(tuning=None, run=Run(checkpoint=path)).fit(X, Y)
     for wrong in ({}, {"states": []}, {"states": {"a": 1}, "identity": {}}, {"states": {}, "identity": 1}):
         save_model(path, "checkpoint", wrong, {})
         with pytest.raises(ModelFileError, match="damaged"):
-            SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
+            SequenceTagger(tuning=None, run=Run(checkpoint=path)).fit(X, Y)
     save_model(path, "tagging", {}, {})
     with pytest.raises(ModelFileError, match="expected a checkpoint"):
-        SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
+        SequenceTagger(tuning=None, run=Run(checkpoint=path)).fit(X, Y)
     cut_short(tmp_path / "d")
     with pytest.raises(ModelFileError, match="unknown kind"):
         load(tmp_path / "d")
@@ -156,7 +158,7 @@ def test_files_that_are_no_checkpoints(tmp_path):
 def test_arrays_that_do_not_fit(tmp_path):
     """Kernels trust the length of weights: a file that says otherwise is refused."""
     path = tmp_path / "c"
-    SequenceTagger(run=Run(checkpoint=Checkpoint(path, lasting=True))).fit(X, Y)
+    SequenceTagger(tuning=None, run=Run(checkpoint=Checkpoint(path, lasting=True))).fit(X, Y)
     header, arrays = read_model(path)
     for name, right in arrays.items():
         told = name.partition("/")[2]
@@ -164,7 +166,7 @@ def test_arrays_that_do_not_fit(tmp_path):
         for wrong in (right[..., :-1], right[:, None], right * np.nan, huge, right.astype(np.float32)):
             write(path, header, arrays | {name: wrong})
             with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):
-                SequenceTagger(run=Run(checkpoint=path)).fit(X, Y)
+                SequenceTagger(tuning=None, run=Run(checkpoint=path)).fit(X, Y)
     assert sorted(name.partition("/")[2] for name in arrays) == ["pairs", "w"]
 
 
@@ -216,7 +218,7 @@ def test_nodes_of_other_trees(change, gammas, tmp_path):
 def test_where_nothing_can_be_written_the_fit_goes_on(tmp_path):
     path = tmp_path / "no folder" / "c"
     with pytest.warns(CheckpointWarning, match="no checkpoint") as told:
-        tagger = SequenceTagger(run=Run(checkpoint=Checkpoint(path, seconds=0.0))).fit(X, Y)
+        tagger = SequenceTagger(tuning=None, run=Run(checkpoint=Checkpoint(path, seconds=0.0))).fit(X, Y)
     assert len(told) == 1
     assert tagger.status_ == "converged"
 

@@ -199,7 +199,7 @@ def test_a_connection_ends_with_its_last_user(client):
     gc.collect()
     until(lambda: own not in scheduler.clients)
     known = set(scheduler.clients)
-    SequenceTagger(run=Run(address.replace("tcp", "dask"), max_iterations=2)).fit(X, Y)
+    SequenceTagger(tuning=None, run=Run(address.replace("tcp", "dask"), max_iterations=2)).fit(X, Y)
     gc.collect()
     until(lambda: set(scheduler.clients) <= known)
 
@@ -227,7 +227,7 @@ def test_other_versions_are_refused_before_work_is_sent(client, monkeypatch):
     monkeypatch.setattr(client, "get_versions", lambda packages: told)
     monkeypatch.setattr(client, "map", lambda *_, **__: pytest.fail("sent"))
     with pytest.raises(DataError) as raised:
-        SequenceTagger(run=Run(client)).fit(X, Y)
+        SequenceTagger(tuning=None, run=Run(client)).fit(X, Y)
     assert "found numpy 2.2 on tcp://a, tcp://b, expected 2.1 as here" in str(raised.value)
     assert "found numba missing on tcp://b, expected 0.60 as here" in str(raised.value)
     assert "python" not in str(raised.value)
@@ -347,7 +347,7 @@ def test_a_local_cluster_allows_deaths_that_its_scheduler_would_not(tmp_path, mo
 
 
 def go_on(checkpoint, executor):
-    return SequenceTagger(run=Run(executor, checkpoint=checkpoint, tolerance=1e-9))
+    return SequenceTagger(tuning=None, run=Run(executor, checkpoint=checkpoint, tolerance=1e-9))
 
 
 class Late(Checkpoint):

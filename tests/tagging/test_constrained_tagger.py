@@ -20,7 +20,8 @@ TWO = ValidationConstraints(n_sets=2, gamma=0.5)
 
 
 def fitted(**options):
-    return SequenceTagger(**{"n_jobs": 1, "constraints": "validation", **options}).fit(TABLE, LABELS)
+    usual = {"n_jobs": 1, "tuning": None, "constraints": "validation"}
+    return SequenceTagger(**{**usual, **options}).fit(TABLE, LABELS)
 
 
 @pytest.mark.parametrize("options", [{"penalty": 0.01}, {"tuning": "implicit"}, {"constraints": TWO}])

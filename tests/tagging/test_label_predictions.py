@@ -18,7 +18,7 @@ from structune.compat import CRF
 from structune.errors import DataError
 
 LENGTHS = {"unequal": [1, 3, 2, 3, 1, 2, 4, 2, 3], "equal": [2] * 9}
-TAGGERS = {"c2": CRF(c2=0.1), "penalty": SequenceTagger(), "max_length": SegmentTagger()}
+TAGGERS = {"c2": CRF(c2=0.1), "penalty": SequenceTagger(penalty=1), "max_length": SegmentTagger(penalty=1)}
 
 
 def sequences(lengths):
@@ -70,12 +70,12 @@ def test_searches_and_pipelines_predict_lists_that_are_one_array(parameter, data
 def test_a_number_of_labellings_that_is_none(of, n):
     X, y = sequences([1, 2])
     with pytest.raises(DataError, match=r"n=.*: expected a whole number >= 1"):
-        of().fit(X, y).predict_nbest(X, n)
+        of(tuning=None).fit(X, y).predict_nbest(X, n)
 
 
 def test_arguments_that_are_mixed_up():
     X, y = sequences([2, 3])
-    tagger, segments = SequenceTagger().fit(X, y), SegmentTagger().fit(X, y)
+    tagger, segments = SequenceTagger(tuning=None).fit(X, y), SegmentTagger(tuning=None).fit(X, y)
     for call, message in (
         (lambda: tagger.segment_probability(X, 0, ["O"], 0), r"start=\['O'\]: expected a whole number >= 0"),
         (lambda: tagger.segment_probability(X, 0, 0, "O"), "labels='O': expected a list of labels"),

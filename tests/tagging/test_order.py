@@ -27,7 +27,7 @@ TRAIN, TEST = second_order_data(30, 0), second_order_data(60, 1)
 
 
 def fitted(**options):
-    return SequenceTagger(n_jobs=1, **options).fit(*TRAIN)
+    return SequenceTagger(**{"n_jobs": 1, "tuning": None, **options}).fit(*TRAIN)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_weights_by_name(tagger):
     assert trigrams["y1", "y0", None] == tagger.coef_[names.index("y1 -> y0 -> (end)")]
     assert len(tagger.transition_features_) == 8
     assert fitted().trigram_features_ == {}
-    seen = SequenceTagger(order=2, transitions="seen").fit([[["a"], ["b"]]], [["A", "B"]])
+    seen = SequenceTagger(tuning=None, order=2, transitions="seen").fit([[["a"], ["b"]]], [["A", "B"]])
     assert set(seen.trigram_features_) == {(None, "A", "B"), ("A", "B", None)}
 
 
@@ -88,7 +88,7 @@ def test_commands(column_file, tmp_path):
 def test_folders_of_shards(column_file, tmp_path):
     path, folder = tmp_path / "m.structune", tmp_path / "shards"
     succeed("shard", column_file, folder, "--order", 2, *SMALL)
-    succeed("train", folder, "-m", path, "--quiet", "--jobs", 1)
+    succeed("train", folder, "-m", path, "--penalty", 1, "--quiet", "--jobs", 1)
     tagger = structune.load(path)
     assert tagger.chain_.order == tagger.order == 2
     assert tagger.score([[[f"w[0]={token[0]}"] for token in x] for x in TEST[0]], TEST[1]) > 0.8

@@ -15,7 +15,7 @@ from structune.trees.tree_fit import choose_priors
 
 TREE = TaskTree.from_nested({"root": {"inner": ["a", "b"], "c": None}})
 ONE = {"gammas": [0.5], "factors": [1.0]}
-WHOLE = {"states": "all"}  # and not the pairs that tasks happen to have
+WHOLE = {"states": "all", "tuning": None}  # and not the pairs that tasks happen to have
 TIGHT = Run(tolerance=1e-8)
 
 
@@ -87,7 +87,7 @@ def test_tasks_share_and_differ():
     for task, (X, y) in tests.items():
         assert finder.score(task, X, y) >= root.score(X, y)
     assert finder.score("c", *tests["c"]) > root.score(*tests["c"])
-    assert finder.score("a", *tests["a"]) > SequenceTagger().fit(*few["a"]).score(*tests["a"])
+    assert finder.score("a", *tests["a"]) > SequenceTagger(tuning=None).fit(*few["a"]).score(*tests["a"])
     assert set(finder.nodes_) == set(TREE.nodes)
     told = [record["node"] for record in finder.history_ if record["stage"] == "selection"]
     assert told == ["root", "inner", "c", "a", "b"]
@@ -117,7 +117,7 @@ def test_the_estimator_is_left_as_it_was():
     assert not hasattr(tagger, "coef_")
     X, y = three()["a"]
     alone = model.model("a").fit(X, y)  # an ordinary estimator
-    assert_allclose(alone.coef_.shape, SequenceTagger().fit(X, y).coef_.shape)
+    assert_allclose(alone.coef_.shape, SequenceTagger(tuning=None).fit(X, y).coef_.shape)
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def test_nothing_to_choose_from():
             NodeGrid(factors, gammas)
 
 
-TUNER = ImplicitTuner(max_evaluations=30, tolerance=1e-4, fit_tolerance=1e-6, cg_tolerance=1e-4)
+TUNER = ImplicitTuner(max_evaluations=30, tolerance=1e-4, fit_tolerance=1e-6)
 
 
 def parts(n_folds=2, tasks="ab", loss=None):

@@ -75,16 +75,15 @@ class SequenceAligner(BlockEstimator):
         Which weights share a regularization strength. "kind": those of one kind of feature (substitutions,
         neighbours at each distance, lengths of gaps, ...). "single": all. "separate": none. Or those that a
         function of a weight's name gives the same group name.
-    penalty : float or dict
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     gamma : float
         How much a right match counts in predictions, beside two residues rightly left unmatched. Infinity
         matches all that has any probability.
@@ -104,12 +103,11 @@ class SequenceAligner(BlockEstimator):
         for no limit.
     alphabet : {"protein", "nucleotide"}
         Alphabet of the sequences: amino acids, or the bases of DNA or RNA with their ambiguity codes.
-    cv : float, int, or splitter
+    cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
-        its splits.
+        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     random_state : int
         Random seed of held-out splits.
     verbose : int

@@ -96,8 +96,7 @@ class ColumnScores(NamedTuple):
 def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> ColumnScores:
     """Compare a multiple alignment with its reference (Thompson, Plewniak & Poch 1999).
 
-    Residues of the reference in lower case are not scored. What was found may have more sequences, in any
-    order.
+    Residues of the reference in lower case are not scored. Those found may be more sequences, in any order.
 
     Raises
     ------

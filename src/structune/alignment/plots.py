@@ -51,8 +51,7 @@ def plot_match_probabilities(
     Raises
     ------
     StructuneError
-        matplotlib is not installed, a sequence is empty, sizes differ, or the alignment is not one of x and
-        y.
+        matplotlib is not installed, a sequence is empty, sizes differ, or the alignment is not of x and y.
     """
     shape = len(x), len(y)
     if not all(shape):

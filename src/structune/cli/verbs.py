@@ -59,8 +59,8 @@ _RULES = (
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
 _PATH = click.Path(path_type=Path)
 VERBS = {
-    "train": "Learn a model, with a regularization that you give.",
-    "tune": "Learn a model, and its regularization with it.",
+    "train": "Learn a model, and tune its regularization unless you give one.",
+    "tune": "Learn a model, and tune its regularization by a method that you choose.",
     "predict": "Predict with a model that train or tune wrote.",
     "evaluate": "Compare predictions with known outputs.",
     "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
@@ -303,7 +303,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
     training, files, test = values_of(Training, values), values["files"], values["test"]
     learning: Any = values_of(task.training_options or task.learning_options, values)
-    model = _estimator(task, training.parameters() | {"tuning": values.get("tuning")})
+    tuning = values.get("tuning", "auto" if task.methods else None)
+    model = _estimator(task, training.parameters() | {"tuning": tuning})
     # All that can be refused is refused before the first file is read, and files before the fit: a training
     # may take hours.
     plot, page = training.plot, training.report
@@ -468,6 +469,10 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
     yield "status", model.status_
     yield "passes over the data", f"{model.passes_:.1f}"
     yield "seconds", f"{seconds:.1f}"
+    for record in model.history_[:1]:
+        if record["stage"] == "auto":
+            how = record["tuning"] and f"tuned by {record['tuning']}"
+            yield "precisions", f"{how or 'not tuned'}: {record['reason']}"
     steps = [record for record in model.history_ if "heldout_loss" in record]
     if steps:
         chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
@@ -553,7 +558,7 @@ def command_of(verb: str, kind: Kind) -> Command | None:
         if verb == "predict":
             params = [model, *(each for each in params if each.name != "model")]
     elif verb in ("train", "tune"):
-        how = " and tune the regularization" if verb == "tune" else ", with a regularization that you give"
+        how = " and tune the regularization" if verb == "tune" else _regularized(task)
         told = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
         about = [f"Learn {task.learns}{how}.", task.about, told]
         params, work, rules = _learning_params(verb, task), _learn, (*_RULES, *rules)
@@ -588,6 +593,14 @@ def command_of(verb: str, kind: Kind) -> Command | None:
             *dataclass_options(Writing, "Output"),
         ]
     return _command(verb, kind, task, about, params, work, rules)
+
+
+def _regularized(task: Task) -> str:
+    """When `train` tunes."""
+    asked = {"penalty": "--penalty", "l1": "--l1", "constraints": "--constraints"}
+    asked |= {"loss": "a --loss that is not smooth"} if task.methods[:1] == ("implicit",) else {}
+    found = [text for name, text in asked.items() if name in task.penalties + task.parameters]
+    return f", and tune the regularization unless you give {' or '.join(found)}" if task.methods else ""
 
 
 def _files(metavar: str, help: str) -> click.Argument:

@@ -48,8 +48,7 @@ class CRF(Parameters):
         solver here. The others learn online, and are not here: they warn, and minimise the loss of which they
         take steps, the margin loss, with a penalty of ``1 / c``.
     min_freq : float, optional
-        Weights of attribute-label pairs and of transitions whose values add up to less in the training data
-        are left out.
+        Weights of attribute-label pairs and transitions whose values add up to less in training are left out.
     all_possible_states, all_possible_transitions : bool, optional
         Whether pairs and transitions that the training data do not have get weights, too.
     c1 : float, optional

@@ -154,8 +154,7 @@ def named_by_look(
 ) -> DataError:
     """The error of a reader, which says what the file looks like if it is none of the formats that are read.
 
-    `head` is the beginning of the file, uncompressed; the advice may be one by format, and that of "" for all
-    others.
+    `head` is the file's beginning, uncompressed; the advice may be one by format, and that of "" for others.
     """
     found = looks_like(head[:HEAD].decode(errors="surrogateescape"))
     if found is None or found in read or " looks like " in str(error):

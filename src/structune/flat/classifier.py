@@ -43,36 +43,34 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Loss that training minimizes. "log": logistic. "margin": that of the multiclass support vector machine
         of Crammer & Singer. "ramp": the ramp loss, which gives up on examples that are far off, as wrong
         labels are (Chapelle et al. 2008).
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group. None fits with `penalty`. "majorize" is
-        the default. "implicit" and "direct" need the log loss.
-    penalty : float or dict
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group is chosen. "auto" is "majorize", or None where `penalty`
+        or `l1` is given. "implicit" and "direct" need the log loss.
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). It is the inverse of scikit-learn's C. Ignored with `tuning`. It
-        may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. It is the inverse of scikit-learn's C. It may
+        be 0 beside `l1`.
     groups : {"single", "feature", "prefix"}, callable, or list
         Which features share a regularization strength. "single": all. "feature": none (automatic relevance
         determination). "prefix": those with the same text before ``__``, as in the names of a
         `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
         group name; or one group name per feature.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     fit_intercept : bool
-        Fit intercepts. They have no penalty; with losses other than "log" a hundredth of that of the other
-        weights.
+        Fit intercepts. They have no penalty; with losses but "log" a hundredth of that of other weights.
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
     cv : int, float, or splitter
         Number of stratified cross-validation folds for tuning, such as 5, or share of the examples that it
         holds out, such as 0.2. "implicit" and "grid" use all folds all along, "majorize" at the end, and as
-        many of them as have 250 examples. Or a splitter of scikit-learn, or a list of its splits.
+        many of them as have 250 examples. Or a splitter of scikit-learn, or its splits.
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
         L-BFGS; "auto" does what is faster.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit. Has no effect with a tuner.
     random_state : int
         Random seed of held-out splits.
     verbose : int

@@ -80,7 +80,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     changes nothing but how fast that is.
     """
 
-    tuning: str | Tuner | None = "majorize"
+    _auto = "majorize", "highest evidence, as for all tables"
+
     fit_intercept: bool = True
     cv: Any = 5
     hessian: str = "auto"
@@ -213,7 +214,8 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
 
         # Turning keeps 2-norms, so no other norm may be part of the objective. Nor may the number of weights,
         # which becomes that of the features that are left: effective numbers of weights stay.
-        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
+        tuning, _ = self._chosen_tuning(False)
+        tuner = None if tuning is None else self._make_tuner(tuning)
         if isinstance(tuner, MajorizeTuner):
             many = are_many(structure.n_weights, float(shard.weights.sum()))
             return loss.smooth and (tuner.count == "effective" or (tuner.count == "auto" and many))

@@ -34,33 +34,32 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group. None fits with `penalty`. "majorize" is
-        the default. It and "direct" integrate out both the precisions of the weights and the variance of the
-        noise.
-    penalty : float or dict
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group is chosen. "auto" is "majorize", or None where `penalty`
+        or `l1` is given. "majorize" and "direct" integrate out both the precisions of the weights and the
+        variance of the noise.
+    penalty : float or dict, optional
         Regularization strength, as scikit-learn's alpha: it multiplies half the squares of the weights,
-        beside half the squares of the residuals. One number, or one per group name (1 for groups not named).
-        Ignored with `tuning`. It may be 0 where `l1` is positive.
+        beside half the squares of the residuals. One number, or one per group name (1 for others). By default
+        tuned, or else 1. It may be 0 beside `l1`.
     groups : {"single", "feature", "prefix"}, callable, or list
         Which features share a regularization strength. "single": all. "feature": none (automatic relevance
         determination). "prefix": those with the same text before ``__``, as in the names of a
         `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
         group name; or one group name per feature.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
     fit_intercept : bool
         Fit an intercept. It has no penalty.
     cv : int, float, or splitter
         Number of cross-validation folds for the tuners "implicit" and "grid", such as 5, or share of the
-        examples that they hold out, such as 0.2. Or a splitter of scikit-learn, or a list of its splits.
+        examples that they hold out, such as 0.2. Or a splitter of scikit-learn, or its splits.
     hessian : {"auto", "exact", "dense"}
         How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
         multiplies with it in conjugate gradients, "auto" does what is faster.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit. Has no effect with a tuner.
     random_state : int
         Random seed of held-out splits.
     verbose : int

@@ -65,8 +65,7 @@ def blend(models: Sequence[Any], X: Any, y: Any, steps: int = 10) -> Blend:
     X, y : as `score` of the models takes them
         Best of groups (families, documents, organisms) that none was trained on: the blend is for such.
     steps : int
-        Shares are multiples of one over a number up to this. Each step scores as many means as there are
-        models.
+        Shares are multiples of one over a number up to this. A step scores as many means as there are models.
 
     Notes
     -----

@@ -34,6 +34,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 Blocks = Callable[[], Iterable[Any]]
 _PIECES_PER_THREAD = 4
+_WARM = "a warm start keeps the precisions of the fit before"
 # fitted attributes that are not of the structure
 _LEARNED = ("coef_", "penalty_", "l1_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
 
@@ -70,24 +71,24 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
         Loss that training minimizes: one by name, or an object of `structune.learning`.
-    penalty : float or dict
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", but None
+        with `penalty`, `l1` or `constraints`, for a warm start, for losses that are not smooth, and with one
+        example. None fits with `penalty`. "implicit" and "direct" need the log loss.
     groups : "kind", "single", "separate", or callable
         Which weights share a regularization strength: those of one kind of feature; all; none; or those that
         a function of a weight's name gives the same group name.
-    cv : float, int, or splitter
+    cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5, which are steadier. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     random_state : int
         Random seed of held-out splits.
     verbose : int
@@ -118,11 +119,11 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     """
 
     loss: str | Loss = "log"
-    penalty: float | Mapping[str, float] | None = 1.0
+    penalty: float | Mapping[str, float] | None = None
     l1: float | Mapping[str, float] = 0.0
-    tuning: str | Tuner | None = None
+    tuning: str | Tuner | None = "auto"
     groups: Any = "kind"
-    cv: Any = 0.2
+    cv: Any = None
     warm_start: bool = False
     random_state: int = 0
     verbose: int = 0
@@ -138,9 +139,19 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     extra_: dict[str, Any] = field(init=False)
 
     _fitted_loss: Loss | None = field(default=None, init=False)  # `loss` may be that of the next fit
+    _n_heldout: int | None = field(default=None, init=False)  # examples that groups are tuned by, if they are
     _learns_tasks: ClassVar[bool] = False  # of a tree: its weights are all that differs between tasks
     _natural_groups: ClassVar[str] = "kind"  # what `groups` calls those of the structure itself
+    _auto: ClassVar[tuple[str | None, str] | None] = (
+        None  # what "auto" is for a class, and why; or it depends
+    )
+    _usual_penalty: ClassVar[Mapping[str, float]] = {}  # of groups, without `penalty`; of others 1
     _ranges: ClassVar = {"cv": SPLITS}
+
+    def _check_ranges(self) -> None:
+        super()._check_ranges()
+        if self.penalty is not None and self.tuning not in (None, "auto"):
+            raise DataError(f"penalty={self.penalty!r} with tuning={self.tuning!r}: expected one of the two")
 
     @property
     @abstractmethod
@@ -232,10 +243,21 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """Fit, from `start` on if nothing is tuned, and keep all but the structure."""
         self._check_ranges()
         from structune.learning.fitting import fit
+        from structune.learning.tuning.problem import possible_parts
 
+        self._n_heldout = None
         groups = self._weight_groups(structure)
-        tuner = None if self.tuning is None else self._make_tuner(self.tuning)
         constraints, l1 = self._constraints(structure, loss, shard), self._l1(groups)
+        cv = possible_parts(shard, example_groups, self.cv) if self.tuning == "auto" else self.cv
+        tuning, reason = self._chosen_tuning(bool(l1.any()), structure, loss, start, constraints)
+        if reason and cv is None and tuning not in (None, "majorize"):
+            tuning, reason = None, "there are too few examples to hold some out"
+        tuner = None if tuning is None else self._make_tuner(tuning)
+        if tuner is not None and not l1.any():
+            share = cv if tuner.needs_splits and cv in PARTS else 1
+            self._n_heldout = int(min(share, 1) * len(shard))
+            groups = self._weight_groups(structure)
+            l1 = self._l1(groups)
         if l1.any():
             if constraints is not None:
                 raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
@@ -243,7 +265,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
                 raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
             if not getattr(tuner, "takes_l1", tuner is None):
                 raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
-        penalty = self._precisions(groups) if tuner is None else None
+        penalty = self._precisions(groups)
+        if reason == _WARM:
+            known = dict(zip(self.group_names_, self.penalty_, strict=True))
+            penalty = np.array([known.get(g) or own for g, own in zip(groups.names, penalty, strict=True)])
         splitting = {"example_groups": example_groups, "strata": strata, "random_state": self.random_state}
         result = fit(
             structure,
@@ -252,9 +277,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             groups,
             penalty=penalty,
             l1=l1,
-            run=self._prepared_run(self.verbose),
+            run=self._prepared_run(self.verbose, tuning=tuning),
             tuner=tuner,
-            cv=self.cv,
+            cv=cv,
             splitting=splitting,
             start=start,
             origin=self._origin(structure),
@@ -262,8 +287,33 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             prepare=self._prepare,
             hessian=self._hessian_method(structure),
         )
-        self._keep(groups, result.precision if penalty is None else penalty, result)
+        if reason:
+            told = f", cv={cv if cv in PARTS else 'splits'}" if tuning in ("implicit", "grid") else ""
+            record = {"stage": "auto", "tuning": tuning, "reason": f"{reason}{told}"}
+            result.history = [record, *result.history]
+        self._keep(groups, penalty if tuner is None else result.precision, result)
         return result
+
+    def _chosen_tuning(self, has_l1: bool, *problem: Any) -> tuple[str | Tuner | None, str]:
+        """What `tuning` stands for, and why, if that is "auto"; `problem` is as `_auto_tuning` takes it."""
+        if self.tuning != "auto":
+            return self.tuning, ""
+        if self.penalty is not None or has_l1:
+            return None, f"{'l1' if self.penalty is None else 'penalty'} is given"
+        return self._auto or self._auto_tuning(*problem)
+
+    def _auto_tuning(
+        self, structure: Structure, loss: Loss, start: FloatArray | None, constraints: Any
+    ) -> tuple[str | None, str]:
+        without = {
+            _WARM: start is not None,
+            "constraints are given": constraints is not None,
+            f"the {loss.name} loss is not smooth": not loss.smooth,
+            "there are no second derivatives": not structure.capabilities & {"hessian", "complex"},
+        }
+        for reason in filter(without.get, without):
+            return None, reason
+        return "implicit", "lowest held-out loss"
 
     def _hessian_method(self, structure: Structure) -> str:
         """How products with the Hessian of the loss are made: as `Risk` calls it."""
@@ -318,16 +368,23 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             tuner.fit_tolerance = self._fit_tolerance
         return tuner
 
-    def _precisions(self, groups: Groups) -> FloatArray:
-        values = groups.numbers("penalty", self.penalty, 1.0)
+    def _precisions(self, groups: Groups, centered: bool = True) -> FloatArray:
+        """Those of `penalty`, or the usual ones; tasks of a tree are not centered."""
+        given, usual = self.penalty, self._usual_penalties(centered)
+        named = {name: usual.get(name, 1.0) for name in groups.names}
+        if given is None:
+            return np.array([*named.values()])
+        if isinstance(given, Mapping) and None not in given:
+            given = {**named, **given}
+        values = groups.numbers("penalty", given, 1.0)
         least = np.where(self._l1(groups) > 0, 0.0, np.finfo(float).tiny)
         if not np.all(np.isfinite(values) & (values >= least)):
             raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0, or 0 beside l1 > 0")
         return values
 
-    def _task_precisions(self, groups: Groups) -> FloatArray:
-        """The same for the tasks of a tree."""
-        return self._precisions(groups)
+    def _usual_penalties(self, centered: bool) -> Mapping[str, float]:
+        """Precisions of groups by name where `penalty` is None; of others 1."""
+        return self._usual_penalty
 
     def _l1(self, groups: Groups) -> FloatArray:
         """The weight of the l1 penalty of each group."""
@@ -338,7 +395,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _weight_groups(self, structure: Structure) -> Groups:
         if self.groups == self._natural_groups:
-            return structure.groups()
+            known = {"n_heldout": self._n_heldout} if self._natural_groups == "template" else {}
+            return structure.groups(**known)
         if self.groups == "single":
             return Groups.single(structure.n_weights)
         if self.groups == "separate":
@@ -447,6 +505,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             raise ModelFileError(
                 "found the parameter 'run', expected none: a file chooses no machines or files"
             )
+        if header["parameters"].get("tuning") not in (None, "auto"):
+            header["parameters"].pop("penalty", None)  # of earlier versions: it had no effect then
         self.set_params(**header["parameters"])
         self._set_weights(arrays["coef"])
         self._fitted_loss = self._make_loss()
@@ -468,7 +528,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             with suppress(TypeError, ValueError):  # what is no JSON
                 if name not in ("run", *OF_FITS) and json.loads(json.dumps(plain)) == plain:
                     found[name] = plain
-        if found.get("cv", 0.2) not in PARTS:
+        if found.get("cv") is not None and found["cv"] not in PARTS:
             del found["cv"]  # splits are of the examples that were there
         return found
 

@@ -42,11 +42,11 @@ def fit(
     data: Shard | ShardFolder,
     groups: Groups,
     *,
-    penalty: FloatArray | None,
+    penalty: FloatArray,
     l1: FloatArray,
     run: PreparedRun,
     tuner: Tuner | None = None,
-    cv: Any = 0.2,
+    cv: Any = None,
     splitting: Mapping[str, Any],
     start: FloatArray | None = None,
     origin: FloatArray | None = None,
@@ -73,13 +73,12 @@ def fit(
         monitor.passes = passes = PassCount(*problem.risks, *functions)
         if not problem.full.weight:
             raise DataError("found a weight of zero for every example, expected a positive one")
-        problem = replace(problem, l1=l1)
+        problem = replace(problem, l1=l1, usual=penalty)
         if prepare is not None:
             problem = prepare(problem, start if tuner is None else None)
         # after the problem is known: by its loss at w = 0 a checkpoint knows the data that it is of
         run.begin_checkpoint(monitor, partial(told_data, problem.full, groups, problem.dealt))
         if tuner is None:
-            assert penalty is not None
             result = _fit_given(problem, penalty, start, run, monitor, passes)
         else:
             warn_of_many_groups(tuner, problem)
@@ -105,7 +104,7 @@ def _problem(tuner: Tuner | None, cv: Any, build: Callable[..., TuningProblem]) 
     """With the splits that the tuner needs, or can do with where there are examples enough."""
     calibrated = getattr(tuner, "calibrated", False)
     # splits that were given are not replaced by others
-    if tuner is not None and (tuner.needs_splits or (calibrated and cv not in PARTS)):
+    if tuner is not None and (tuner.needs_splits or (calibrated and cv is not None and cv not in PARTS)):
         return build(cv=cv)
     for each in (cv, 0.2) if calibrated else ():
         with suppress(DataError):  # too few examples or groups of them: fewer parts, or none

@@ -78,7 +78,7 @@ class _Parts(Range):
     """What is held out: a share of the examples, or a number of folds."""
 
     def __contains__(self, value: Any) -> bool:
-        return value in Range(2, whole=True) or value in Range(0, 1, open=True)
+        return value in Range(2, whole=True, optional=self.optional) or value in Range(0, 1, open=True)
 
     def __str__(self) -> str:
         return "a share between 0 and 1, or a whole number >= 2 of folds"
@@ -92,7 +92,7 @@ class _Splits(_Parts):
         return is_splitter or isinstance(value, list | tuple) or super().__contains__(value)
 
 
-PARTS, SPLITS = _Parts(), _Splits()
+PARTS, SPLITS = _Parts(), _Splits(optional=True)
 _OF_RUNS = {
     "max_seconds": Range(optional=True),
     "max_iterations": Range(1, whole=True),
@@ -265,14 +265,14 @@ class FitsOnExecutor(Parameters):
             raise DataError(f"run={self.run!r}: expected None or a structune.running.Run")
         check_ranges(self.run, _OF_RUNS)
 
-    def _prepared_run(self, verbose: int) -> PreparedRun:
-        """How a fit runs, as the parameters say."""
+    def _prepared_run(self, verbose: int, **chosen: Any) -> PreparedRun:
+        """How a fit runs, as the parameters say, and what was `chosen` in the place of some."""
         run, kept, work = self.run or Run(), None, dict[str, Any]()
         if run.checkpoint is not None:
             from structune.running.checkpoints import Checkpoint
 
             kept = run.checkpoint if isinstance(run.checkpoint, Checkpoint) else Checkpoint(run.checkpoint)
-            given = self.get_params().items()
+            given = (self.get_params() | chosen).items()
             told = {name: _as_told(value) for name, value in given if name.split("__")[-1] not in _MAY_CHANGE}
             # of `run` the tolerance is the only part that changes what is learned
             work = {"class": type(self).__name__, **told, "tolerance": self._fit_tolerance}

@@ -88,8 +88,7 @@ def read_letor(
     DataError
         Names the file and line of a relevance that is no number >= 0, of a document without a query, of a
         feature without a finite value or out of turn, of a query that comes back after another, and of a
-        value that is missing where `missing` is None. The file holds no documents, or few values in a large
-        table.
+        value missing where `missing` is None. The file holds no documents, or few values in a large table.
     """
     return _data(source_name(source), list(_documents(source)), features, missing)
 

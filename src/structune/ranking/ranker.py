@@ -51,18 +51,18 @@ class Ranker(FeatureEstimator):
         relevance. "margin": that relative to one such order, in which equal relevances stay in the order
         given. "margin" is convex; the others are minimized by a convex-concave procedure. Often no weights
         lower "equivalent" and "margin", and all weights are 0 then.
-    tuning : None, "grid", "majorize", or a tuner
-        Method that chooses the regularization strength of each group. None fits with `penalty`. "grid", the
-        default, tries 8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries. "majorize"
-        holds nothing out; it may drive the weights to 0.
+    tuning : "auto", None, "grid", "majorize", or a tuner
+        How the regularization strength of each group is chosen. "auto" is "grid", or None where `penalty` is
+        given. "grid" tries 8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries.
+        "majorize" holds nothing out; it may drive the weights to 0.
     groups : {"single", "feature", "prefix"}, callable, or list
         Which features share a regularization strength. "single": all. "feature": none (automatic relevance
         determination). "prefix": those with the same text before ``__``, as in the names of a
         `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
         group name; or one group name per feature.
-    penalty : float or dict
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`.
+        group name (1 for others). By default tuned, or else 1.
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
@@ -70,9 +70,9 @@ class Ranker(FeatureEstimator):
         relevant documents has an NDCG of 0 in all three.
     cv : int, float, or splitter
         Number of cross-validation folds of the queries for the tuner "grid", such as 5, or share of the
-        queries that it holds out, such as 0.2. Or a splitter of scikit-learn, or a list of its splits.
+        queries that it holds out, such as 0.2. Or a splitter of scikit-learn, or its splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit. Has no effect with a tuner.
     random_state : int
         Random seed of held-out splits.
     verbose : int
@@ -111,10 +111,10 @@ class Ranker(FeatureEstimator):
     [1, 2, 3, 1, 2, 3]
     """
 
+    _auto = "grid", "highest held-out NDCG"
     _tolerance = 1e-3  # measures of rankings do not tell finer gaps apart
 
     loss: str | Loss = "ramp"
-    tuning: str | Tuner | None = "grid"
     k: int | None = 10
     convention: str = "letor"
     cv: Any = 5
@@ -170,10 +170,10 @@ class Ranker(FeatureEstimator):
         return self
 
     def _encode_training(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> Encoded:
-        if queries is None and self.tuning == "grid":
+        if queries is None and self._chosen_tuning(False)[0] == "grid":
             raise DataError(
-                "found no queries: tuning='grid' holds some out. Give the query of each document as queries, "
-                "or tuning=None if all documents are of one"
+                "found no queries: tuning='grid', the default, holds some out. Give the query of each "
+                "document as queries, or tuning=None if all documents are of one"
             )
         shard, ids = self._checked(X, y, queries, sample_weight)
         if queries is None:

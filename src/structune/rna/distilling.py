@@ -37,8 +37,7 @@ def distill(
     ----------
     teacher : callable
         From a sequence and a structure in dot-bracket notation to a score, the log odds of the structure but
-        for a constant of the sequence; not finite for one that the teacher does not have. `Energies.score` is
-        one.
+        for a constant of the sequence; not finite for one the teacher does not have. `Energies.score` is one.
     X : list of str
         Sequences, the more various the better; some hundreds of 50 to 150 bases teach all but rare weights.
     start : RNAFolder, optional

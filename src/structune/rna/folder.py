@@ -58,16 +58,15 @@ class RNAFolder(BlockEstimator):
         Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": all. "separate": none. Or
         those that a function of a weight's name gives the same group name; names look like
         ``helix_stacking_ACGU``.
-    penalty : float or dict
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). Ignored with `tuning`. It may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     gamma : float
         How much a right pair counts in predictions, beside two right unpaired bases ("mea") or beside a wrong
         pair ("centroid"). More predicts more pairs.
@@ -89,8 +88,7 @@ class RNAFolder(BlockEstimator):
         concentrations add 0.6 times the log of theirs (-8 at 1 uM), for scores of the pretrained model are
         about that part of energies in units of kT.
     features : {"contrafold", "extended"}
-        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind of which is one more
-        group.
+        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind one more group.
     outside : {"skip", "trim", "error"}
         What to do with training structures that the model cannot produce, which would have an infinite loss.
         These have pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
@@ -98,14 +96,12 @@ class RNAFolder(BlockEstimator):
         "error" refuses them. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
     center : "pretrained" or RNAFolder, optional
         Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
-        not tell stays. Needs ``loss="log"``, and the features of the model or more ("extended" if
-        pretrained).
-    cv : float, int, or splitter
+        not tell stays. Needs ``loss="log"``, and the model's features or more ("extended" if pretrained).
+    cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
-        its splits.
+        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     random_state : int
         Random seed of held-out splits.
     verbose : int
@@ -545,8 +541,7 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         X, y : list of str
-            Sequences and structures. Those outside the model's space have probability 0, but their pairs have
-            one.
+            Sequences and structures. Those outside the model's space have probability 0, but pairs have one.
         """
         sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if len(sequences) != len(structures):

@@ -138,8 +138,7 @@ def base_pair_bootstrap(
         Number of resamples.
     random_state : int, optional
     groups : sequence, optional
-        Of each sequence: those of one group (a family, say) are drawn together, and the interval is over
-        groups.
+        Of each sequence: those of one group (a family, say) are drawn together: intervals are over groups.
 
     Raises
     ------

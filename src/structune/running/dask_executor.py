@@ -61,8 +61,7 @@ class DaskExecutor:
     Attributes
     ----------
     n_workers : int
-        Threads of all workers when the executor was made. The order of sums depends on it, and on no worker
-        that dies.
+        Threads of all workers when it was made. The order of sums depends on it, and on no worker that dies.
 
     Raises
     ------

@@ -139,8 +139,7 @@ def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
     Parameters
     ----------
     n_jobs : int, optional
-        Threads, or processes of a local cluster, counted as in scikit-learn: None is 1, -1 all cores, -2 all
-        but one.
+        Threads, or processes of a local cluster, as in scikit-learn: None is 1, -1 all cores, -2 all but one.
     executor : None, str, distributed.Client, or Executor
         None for threads; "dask" for a cluster of processes on this machine; "dask://host:port" for the
         scheduler of a Dask cluster.

@@ -49,22 +49,21 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         loss with the number of wrong tokens as cost (a structured support vector machine). "ramp": the ramp
         loss, which gives up on sequences that are far off. Others are objects of
         `structune.learning.margin_losses`.
-    penalty : float or dict
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). CRFsuite's c2 is half of it; the C of a support vector machine is
-        its inverse. Ignored with `tuning`. It may be 0 where `l1` is positive.
+        group name (1 for others). By default tuned, or else 1. CRFsuite's c2 is half of it; the C of a
+        support vector machine is its inverse. It may be 0 beside `l1`.
     groups : "template", "single", "separate", or callable
         Which weights share a regularization strength. "template": those of one feature template (the text
-        before ``=`` in an attribute's name), and the transitions. "single": all. "separate": none. Or those
-        that a function of a weight's name gives the same group name; names look like ``w[0]=the : DET`` and
-        ``DET -> NOUN``.
+        before ``=`` in an attribute's name), and the transitions; with `tuning`, attributes without a value
+        together. "single": all. "separate": none. Or those that a function of a weight's name gives the same
+        group name; names look like ``w[0]=the : DET`` and ``DET -> NOUN``.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     states : {"seen", "all"}
         Which pairs of attribute and label have weights: those seen in training, or all.
     transitions : {"seen", "all"}
@@ -87,18 +86,17 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Constraints that training meets (Chen et al. 2009). "validation": of all weights that label each of
         several random parts of the training data almost as annotated, those of the smallest loss and
         penalty. Where no weights label a part right, this takes scores down until it holds, and probabilities
-        are close to uniform. With `tuning`, precisions are tuned first, without the constraints. Log loss and
+        are close to uniform. With a tuner, precisions are tuned first, without the constraints. Log loss and
         complete labels only. A `structune.learning.ValidationConstraints` sets the number of parts, and the
         bound that says what "almost" is.
     warm_start : bool
-        Start at the weights of the previous fit, for features and labels that it had. Has no effect with
-        `tuning`.
+        Start at the weights of the previous fit, for features and labels that it had, and with "auto" keep
+        its precisions. Other tuners start anew.
     random_state : int
         Random seed of held-out splits and validation sets.
-    cv : float, int, or splitter
+    cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
-        its splits.
+        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional

@@ -34,7 +34,7 @@ class MultitaskEstimator(FitsOnExecutor):
     ----------
     estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
         Estimator that learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning`
-        and `constraints` must be None.
+        must be "auto" or None, which are the same here, and its `constraints` None.
     tree : TaskTree, or what `TaskTree.from_nested` takes
         Tree of the tasks.
     tuning : None, "implicit", or an ImplicitTuner
@@ -120,6 +120,8 @@ class MultitaskEstimator(FitsOnExecutor):
         model: Any = clone(self.estimator)
         if not getattr(model, "_learns_tasks", False):
             raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
+        if model.tuning == "auto":  # the tree's own tuning is what tunes
+            model.tuning = None
         for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
             if getattr(model, name, expected) != expected:
                 raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")

@@ -311,7 +311,7 @@ def learn_tasks(
     # groups of the examples are numbers of sequences, and `task_of` has the number of the task of each
     shard, loss, task = examples.shard, model._make_loss(), task_of[np.asarray(examples.groups)]
     # one encoding of all tasks is dealt out: nodes share the structure, and weights mean the same in all
-    precisions, hessian = model._task_precisions(groups), model._hessian_method(examples.structure)
+    precisions, hessian = model._precisions(groups, centered=False), model._hessian_method(examples.structure)
     precision = groups.spread(precisions)
 
     def risks(chosen: NDArray[np.bool_]) -> dict[str, Risk]:

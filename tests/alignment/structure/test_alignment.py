@@ -404,7 +404,8 @@ def aligner(request):
         return SequenceAligner.pretrained()
     rows = [("ACGU-ACG", "ACGUUACG"), ("GGCA", "GG-A")] * 3
     pairs = [tuple(row.replace("-", "") for row in both) for both in rows]
-    return SequenceAligner(alphabet="nucleotide", overhangs="one", run=Run(max_iterations=3)).fit(pairs, rows)
+    options = {"alphabet": "nucleotide", "overhangs": "one", "run": Run(max_iterations=3)}
+    return SequenceAligner(penalty=1, **options).fit(pairs, rows)
 
 
 @pytest.mark.filterwarnings("ignore:the fit has not converged")

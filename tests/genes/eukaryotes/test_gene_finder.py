@@ -71,7 +71,7 @@ def test_losses_of_bases(loss):
 
 @pytest.mark.parametrize(("tuning", "groups"), [("implicit", "kind"), ("majorize", "single")])
 def test_tuning(tuning, groups):
-    model = finder(tuning=tuning, groups=groups, flank=30).fit(TEST)
+    model = finder(tuning=tuning, penalty=None, cv=0.2, groups=groups, flank=30).fit(TEST)
     assert model.score(TRAIN) > 0.8
     assert {"scales", "donor", "edges", "exon lengths"} < set(model.group_names_) or groups == "single"
     if tuning == "implicit":  # from where fits are quick
@@ -115,7 +115,7 @@ def test_scales_are_half_without_evidence():
     assert_allclose(model.coef_[:n], 0.5, atol=1e-4)
     assert_allclose(model.coef_[n:], 0.0, atol=1e-4)
     assert len(model.graph_.scaling.tables) == 1  # predictions need that of all examples
-    default = GeneFinder(n_jobs=1, center=None).fit([TINY])
+    default = GeneFinder(tuning=None, n_jobs=1, center=None).fit([TINY])
     known = dict(zip(default.group_names_, default.penalty_.tolist(), strict=True))
     assert known["edges"] < known["scales"] == 1.0 < known["donor"]
 
@@ -134,7 +134,7 @@ def test_the_center_is_where_scales_are_without_evidence(model):
     assert clone(found).center == "pretrained"
     assert clone(finder(center=model)).center is model
     for options, expected in (({}, 100.0), ({"center": None}, 1.0), ({"loss": "margin"}, 1.0)):
-        found = GeneFinder(n_jobs=1, run=Run(max_iterations=1), **options).fit([TINY])
+        found = GeneFinder(tuning=None, n_jobs=1, run=Run(max_iterations=1), **options).fit([TINY])
         assert dict(zip(found.group_names_, found.penalty_.tolist(), strict=True))["scales"] == expected
 
 

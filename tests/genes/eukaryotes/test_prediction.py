@@ -71,7 +71,7 @@ def test_parts_of_genes_are_not_learned_from():
         first, *others = each.transcripts
         marked.append(replace(each, transcripts=(replace(first, partial=(True, False)), *others)))
     with pytest.warns(SkippedGenesWarning, match="6: not whole"):
-        GeneFinder(n_jobs=1, run=Run(max_iterations=1)).fit(marked)
+        GeneFinder(tuning=None, n_jobs=1, run=Run(max_iterations=1)).fit(marked)
 
 
 @pytest.mark.parametrize("n", [0, 99, 100, 101, 180, 181, 1000])
@@ -119,7 +119,7 @@ def test_what_overlaps_is_taken_once(monkeypatch, before, after, expected):
 
 def test_no_short_sequence_with_a_gene_is_left_out(monkeypatch):
     """Of all that may have been drawn, whatever a model thinks of genes."""
-    finder = GeneFinder(n_jobs=1, run=Run(max_iterations=1)).fit(simulated.genome(0, 1))
+    finder = GeneFinder(tuning=None, n_jobs=1, run=Run(max_iterations=1)).fit(simulated.genome(0, 1))
     finder.coef_ = 30.0 * np.random.default_rng(0).normal(size=finder.coef_.size)
     sequences = ["".join(np.random.default_rng(k).choice(list("ATG"), k % 20)) for k in range(400)]
     found = finder.predict(sequences)

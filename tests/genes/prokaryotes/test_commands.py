@@ -41,7 +41,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(files):
     path = files / "m.structune"
-    succeed("train", "prokaryotic-genes", files / "a.gb", "-m", path, *QUIET)
+    succeed("train", "prokaryotic-genes", files / "a.gb", "-m", path, "--penalty", "gaps=5", *QUIET)
     return path
 
 
@@ -69,14 +69,14 @@ def proteins(path):
 
 def test_train(files, tmp_path):
     path = tmp_path / "m.structune"
-    args = ["--sequences", files / "a.fa", "--test", files / "test.gb"]
+    args = ["--sequences", files / "a.fa", "--test", files / "test.gb", "--penalty", "gaps=5"]
     out = succeed("train", "prokaryotic-genes", files / "a.gff3", "-m", path, *args, *QUIET)
     assert "32 annotated genes on 4 sequences" in out
     assert re.search("hexamers +4,096 +1000 ", out)
     assert "stop codon (24 annotated, " in out
     found = structune.load(path)
     assert isinstance(found, ProkaryoticGeneFinder)
-    assert (found.penalty, found.tuning, found.code, found.loss) == (None, None, 11, "log")
+    assert (found.penalty, found.tuning, found.code, found.loss) == ({"gaps": 5.0}, "auto", 11, "log")
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +94,10 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, m
     """As their file has it, unless another one is given; without either the code is hinted at."""
     folder, fa, path = without_tga, ["-s", without_tga / "a.fa"], tmp_path / "m.structune"
     told = "a.gff3: found transl_table=4 of 32 genes, learned by that genetic code"
-    result = run("train", "prokaryotic-genes", folder / "a.gff3", *fa, "-m", path, *QUIET)
+    result = run("train", "prokaryotic-genes", folder / "a.gff3", *fa, "-m", path, "--penalty", 1, *QUIET)
     assert told in result.stderr
     assert load(path).code == 4
-    args = ["train", "prokaryotic-genes", "-m", path, *QUIET, *fa]
+    args = ["train", "prokaryotic-genes", "-m", path, "--penalty", 1, *QUIET, *fa]
     for given in ([folder / "a.gff3", "--code", 11], [folder / "none.gff3"]):
         result = run(*args, *given)
         assert "learned by" not in result.stderr
@@ -119,7 +119,7 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, m
 def test_long_sequences_without_genes_are_told(files, tmp_path):
     rest = "".join(f">x{k}\n{'ACGT' * 2500}\n" for k in range(3))
     (tmp_path / "b.fa").write_text((files / "b.fa").read_text() + rest)
-    args = ["train", "prokaryotic-genes", files / "b.gff3", "-m", tmp_path / "m.structune", *QUIET]
+    args = ["train", "prokaryotic-genes", files / "b.gff3", "-m", tmp_path / "m", "--penalty", 1, *QUIET]
     result = run(*args, "-s", tmp_path / "b.fa")
     assert result.exit_code == 0
     assert "b.gff3: found no gene on 3 of 3 sequences of 10,000 bases or more" in result.stderr

@@ -26,7 +26,7 @@ TRAIN, TEST = simulated.genome(0), simulated.genome(1, n_contigs=3)
 
 
 def finder(**options):
-    return ProkaryoticGeneFinder(**{"n_jobs": 1, "penalty": 0.1, **options})
+    return ProkaryoticGeneFinder(**{"n_jobs": 1, "tuning": None, "penalty": 0.1, **options})
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_losses_of_wrong_ends_and_tuning():
     model = finder(loss="margin").fit(TRAIN)
     assert model.score(TEST) > 0.85
     assert {t.score for genes in model.predict(TEST) for t in genes} == {None}
-    model = finder(tuning="implicit").fit(TRAIN)
+    model = finder(tuning="implicit", penalty=None).fit(TRAIN)
     assert model.score(TEST) > 0.9
     penalty = dict(zip(model.group_names_, model.penalty_, strict=True))
     assert list(penalty) == ["codons", "hexamers", "starts", "ribosome site", "lengths", "context", "gaps"]
@@ -149,7 +149,7 @@ def test_starts_are_learned_from_wrong_ones():
     assert learned.score(test) >= annotated.score(test)
     assert learned.score(test) > 0.97
     with pytest.raises(DataError, match="starts='x': expected one of"):
-        ProkaryoticGeneFinder(starts="x").fit(wrong)
+        ProkaryoticGeneFinder(tuning=None, starts="x").fit(wrong)
 
 
 def moved(t, each, rng):
@@ -164,7 +164,7 @@ def moved(t, each, rng):
 
 def test_predictions_do_not_depend_on_what_else_is_predicted(tmp_path):
     """Nor on the model's having been saved."""
-    finder = ProkaryoticGeneFinder(n_jobs=1).fit(simulated.genome(11, n_contigs=30))
+    finder = ProkaryoticGeneFinder(tuning=None, n_jobs=1).fit(simulated.genome(11, n_contigs=30))
     assert finder.starts_ is not None
     test = [each.sequence[k : k + 400] for each in simulated.genome(12, n_contigs=4) for k in (0, 300, 700)]
     together = finder.predict(test)

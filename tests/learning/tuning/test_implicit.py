@@ -7,21 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import approx_fprime
+from scipy.interpolate import CubicSpline
 
 from structune import SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
-from structune.learning.penalties import GroupedL2
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning import ImplicitTuner
 from structune.learning.tuning.implicit import (
     BOUNDS,
-    FARTHEST,
     GRID,
-    Response,
     _Search,
     hypergradient,
     of_precisions,
@@ -32,7 +29,6 @@ from structune.running.checkpoints import Restored
 from structune.running.monitor import Kept, Monitor
 from structune.structure import Groups
 from tiny import (
-    KINDS,
     Fuse,
     exact_fit,
     heldout_loss,
@@ -62,7 +58,8 @@ def test_the_heldout_loss_falls(which, splits):
     assert chosen["heldout_loss"] == result.heldout_loss
     assert_array_equal(chosen["log_precision"], result.log_precision)
     assert result.heldout_loss in losses[1:]
-    assert result.heldout_loss < (0.99 if which == "grouped" else 1.0) * losses[0]
+    before = heldout_loss(problem, optima(problem, np.zeros(len(problem.groups))))
+    assert result.heldout_loss < (0.99 if which == "grouped" else 1.0) * before
     best = heldout_loss(problem, optima(problem, result.log_precision))
     assert result.heldout_loss == pytest.approx(best, rel=1e-3)
 
@@ -83,13 +80,12 @@ def test_gamma_is_learned():
 
 def test_it_ends_where_the_gradient_is_small():
     problem = hmm_tuning_problem(cv=0.3)
-    tight = {"tolerance": 1e-7, "fit_tolerance": 1e-8, "cg_tolerance": 1e-6}
-    result = ImplicitTuner(max_evaluations=100, **tight).tune(problem)
+    result = ImplicitTuner(max_evaluations=100, tolerance=1e-6).tune(problem)
     _, gradient = value_and_gradient(problem, result.log_precision, **TIGHT)
     inside = (result.log_precision > BOUNDS[0] + 1e-6) & (result.log_precision < BOUNDS[1] - 1e-6)
     assert result.status == "converged"
     prior = result.log_precision / 2.5**2
-    assert np.abs((gradient + prior)[inside]).max() < 1e-4 * result.heldout_loss
+    assert np.abs((gradient + prior)[inside]).max() < 1e-3 * result.heldout_loss
 
 
 def test_the_start_hardly_matters():
@@ -148,9 +144,22 @@ def check_cut(problem, result, seen):
         split, precision = problem.splits[0], weight_precision(problem, result.log_precision)
         fit = fit_l2(split.train, precision)
         value = split.train.value(result.w) + 0.5 * precision @ result.w**2
-        assert value <= fit.objective + 1e-2
+        assert value <= fit.objective + 0.2
     else:
         seen.add("nothing")
+
+
+def test_what_chance_explains_is_not_taken():
+    """Where labels have nothing to do with features, usual precisions that are high stay."""
+    rng = np.random.default_rng(0)
+    structure = Classes([0, 1], [f"x{k}" for k in range(40)], bias=False)
+    for told, usual in ((0, 100.0), (3, 1.0)):
+        x = rng.normal(size=(200, 40))
+        y = (x[:, :told].sum(axis=1) + rng.normal(size=200) > 0).astype(int)
+        groups = Groups.by_name([f"g{k % 10}" for k in range(structure.n_weights)])
+        problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), groups, cv=2)
+        result = ImplicitTuner().tune(replace(problem, usual=np.full(10, usual)))
+        assert np.all(result.log_precision == np.log(usual)) == (told == 0)
 
 
 def test_it_needs_heldout_data():
@@ -180,7 +189,7 @@ def test_many_groups(monkeypatch):
     monkeypatch.setattr(search, "kept", Kept(None, lambda state: told.append(state())))
     search.run()
     again._restore(Restored(told[-1]))
-    assert_allclose(again.best.response.coupling, search.best.response.coupling)
+    assert_array_equal(again._model(), search._model())
 
 
 def test_one_label_only():
@@ -262,9 +271,7 @@ def test_what_a_loose_fit_left_undone_is_corrected(kind):
     exact = heldout_loss(problem, optima(problem, d))
     corrected, plain = [], []
     for tolerance in (0.1, 0.01, 0.001):
-        point = hypergradient(
-            split, problem.groups, d, tolerance=tolerance, cg_tolerance=1e-10, accuracy=np.inf
-        )
+        point = hypergradient(split, problem.groups, d, tolerance=tolerance, cg_tolerance=1e-10)
         corrected.append(abs(point.value - exact))
         plain.append(abs(split.heldout.value(point.fit.w) - exact))
     assert np.all(np.array(corrected) < np.array(plain))
@@ -288,66 +295,25 @@ def test_warm_starts_change_the_cost_and_not_the_result(kind):
     assert warm.n_products < cold.n_products
 
 
-@pytest.mark.parametrize(("n", "p", "d"), [(200, 3000, -3.0), (1000, 250, 0.0)])
-def test_values_are_those_of_the_fit_solved_again(n, p, d):
-    """However many features: loose fits of separable classes leave much undone that no first order tells."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(n, p))
-    y = (x[:, :10].sum(1) + rng.normal(size=n) > 0).astype(int)
-    structure = Classes([0, 1], [f"x{k}" for k in range(p)], bias=True)
-    problem = TuningProblem.build(structure, LogLoss(), structure.encode(x, y), structure.groups())
-    split, at = problem.splits[0], np.full(len(problem.groups), d)
-    point = hypergradient(split, problem.groups, at, tolerance=1e-2, cg_tolerance=0.1, accuracy=5e-3)
-    again = fit_l2(split.train, GroupedL2(problem.groups, at).precision, tolerance=1e-8)
-    assert point.value == pytest.approx(split.heldout.value(again.w), rel=0.01)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_model_is_about_that_of_gauss_and_newton(kind):
-    """Of a group a weight each: the outer products of how the weights move, under the held-out Hessian."""
-    problem = tuning_problem(kind, "separate")
+@pytest.mark.parametrize("kind", ["chain", "classes"])
+def test_a_fit_leaves_undone_what_it_may(kind):
+    problem = tuning_problem(kind, "grouped")
     split, d = problem.splits[0], np.zeros(len(problem.groups))
-    point = hypergradient(split, problem.groups, d, **TIGHT)
-    w, n = point.fit.w, d.size
-    products = [split.train.linearize(w), split.heldout.linearize(w)]
-    inner, outer = (np.array([product(v) for v in np.eye(n)]) for product in products)
-    moves = -w / (1.0 + np.diag(inner))  # each as if the others stayed
-    if kind == "partial":  # which may curve downward: the model does not
-        assert np.linalg.eigvalsh(point.response.coupling).min() > -1e-9
-    else:
-        expected = np.outer(moves, moves) * outer
-        assert_allclose(point.response.coupling, expected, atol=1e-3 * np.ptp(outer))
-    step = np.full(n, 1e-3)
-    fall = point.response.change(step)[0] - point.response.change(-step)[0]
-    assert fall == pytest.approx(2e-3 * point.gradient.sum(), rel=0.01)
+    precision = weight_precision(problem, d)
+    lowest = fit_l2(split.train, precision, tolerance=1e-9).objective
+    for undone in (1.0, 0.1):
+        point = hypergradient(split, problem.groups, d, undone=undone)
+        assert point.undone <= 2.0 * undone
+        assert point.fit.objective - lowest < 4.0 * undone
 
 
-FAR = np.full(3, FARTHEST)
-
-
-def straight(gradient, coupling):
-    """Where weights go as far as the log precisions, a quadratic."""
-    gradient = np.asarray(gradient)
-    return Response(gradient[:, None] * GRID, np.tile(GRID, (gradient.size, 1)), np.asarray(coupling))
-
-
-@given(st.integers(0, 1000))
-def test_the_lowest_point_of_a_quadratic(seed):
-    rng = np.random.default_rng(seed)
-    root, gradient = rng.normal(size=(3, 3)), rng.normal(size=3)
-    coupling = root @ root.T + np.eye(3)
-    model = straight(gradient, coupling)
-    step, fall = model.lowest(-FAR, FAR)
-    expected = -np.linalg.solve(coupling, gradient)
-    if np.all(np.abs(expected) < FARTHEST):
-        assert_allclose(step, expected, atol=1e-3)
-        assert fall == pytest.approx(0.5 * gradient @ -expected, rel=1e-4)
-    alone = straight(gradient, np.diag(coupling)).lowest(-FAR, FAR)
-    assert_allclose(alone[0], straight(gradient, np.diag(np.diag(coupling))).lowest(-FAR, FAR)[0], atol=1e-6)
-    step, fall = model.lowest(-FAR / 100, FAR / 100)
-    assert np.all(np.abs(step) <= FARTHEST / 100)
-    assert fall == pytest.approx(-model.change(step)[0])
-    assert fall > 0
+@pytest.mark.parametrize("kind", ["chain", "classes", "partial"])
+def test_the_model_has_the_slopes_of_the_loss(kind):
+    problem = tuning_problem(kind, "separate")
+    point = hypergradient(problem.splits[0], problem.groups, np.full(len(problem.groups), 1.0), **TIGHT)
+    slopes = CubicSpline(GRID, point.model.T)(0.0, 1)
+    assert_allclose(slopes, point.gradient, rtol=0.02, atol=0.01 * np.abs(point.gradient).max())
+    assert np.all(point.model[:, GRID == 0.0] == 0.0)
 
 
 @pytest.mark.parametrize("s", [-3.0, -1.0, -0.5, 0.5, 1.0, 3.0])
@@ -359,33 +325,8 @@ def test_independent_weights(s):
 
     def loss(log_precision):
         w = hessian * best / (np.exp(log_precision) + hessian)
-        return 0.5 * np.sum(heldout * (w - other) ** 2)
+        return 0.5 * heldout * (w - other) ** 2
 
     w = hessian * best / (precision + hessian)
-    slope = heldout * (w - other)
-    linear, length = of_precisions(groups, precision, hessian, w, slope, heldout)
-    unit = np.diag(heldout * (w / (precision + hessian)) ** 2)
-    model = Response(linear, length, unit)
-    assert model.change(np.full(3, s))[0] == pytest.approx(loss(np.full(3, s)) - loss(np.zeros(3)), rel=1e-3)
-    assert_allclose(model.change(np.zeros(3))[1], approx_fprime(np.zeros(3), loss, 1e-5), rtol=0.02)
-    _, gradient = model.change(np.full(3, s))
-    assert_allclose(gradient, approx_fprime(np.full(3, s), lambda at: model.change(at)[0], 1e-6), atol=1e-4)
-
-
-def test_curvature_that_the_model_has_not():
-    gradient, coupling = np.array([1.0, -2.0]), np.diag([2.0, 1.0])
-    rest = np.array([[1.0, 0.5], [0.5, 3.0]])
-    both, apart = straight(gradient, coupling + rest), straight(gradient, coupling)
-    assert_allclose(apart.lowest(-FAR[:2], FAR[:2], rest)[0], both.lowest(-FAR[:2], FAR[:2])[0], atol=1e-4)
-    step = np.array([0.3, -0.2])
-    assert apart.change(step, rest)[0] == pytest.approx(both.change(step)[0])
-
-
-def test_curvature_is_that_of_the_model_at_a_step_of_zero():
-    rng = np.random.default_rng(0)
-    root = rng.normal(size=(3, 3))
-    linear, length = (rng.normal(size=(3, 1)) * np.expm1(0.3 * GRID) for _ in range(2))
-    model = Response(linear, length, root @ root.T)
-    step = 1e-5
-    columns = [(model.change(step * e)[1] - model.change(-step * e)[1]) / (2.0 * step) for e in np.eye(3)]
-    assert_allclose(model.curvature, columns, atol=1e-7)
+    model = of_precisions(groups, precision, hessian, w, heldout * (w - other), heldout)
+    assert_allclose(model[:, list(GRID).index(s)], loss(s) - loss(0.0), rtol=1e-9)

@@ -395,13 +395,15 @@ def test_forbidden_transitions_have_no_weights():
 
 
 def test_groups_are_templates_and_transitions():
-    inputs = table([[[("word=a", 1.0), ("bias", 1.0)], [("word=b", 1.0), ("shape=x=y", 1.0)]]])
-    chain = Chain.build(inputs, [["A", "B"]])
-    groups = chain.groups()
-    assert set(groups.names) == {"word", "bias", "shape", "transitions"}
+    names = ["word=a", "word=b", "shape=x=y", *(f"prev:{k}" for k in range(5)), "bias", "the", "12:30"]
+    chain = Chain.build(table([[[(name, 1.0) for name in names]] * 2]), [["A", "B"]])
+    templates, groups = {"word", "shape", "prev", "transitions"}, chain.groups(1)
+    assert set(chain.groups().names) == templates | {"bias", "the", "12"}
+    assert set(chain.groups(100).names) == templates | {"other (3 keys)"}
+    assert set(chain.groups(0).names) == {"other (6 keys)", "transitions"}
     for name, group in zip(chain.weight_names(), groups.index, strict=True):
-        template = "transitions" if "->" in name else name.partition(" : ")[0].partition("=")[0]
-        assert groups.names[group] == template
+        template = "transitions" if "->" in name else name.partition(":")[0]
+        assert groups.names[group] == (template if template in ("prev", "transitions") else "other (5 keys)")
 
 
 def random_part(rng, labels, attributes, **options):

@@ -23,8 +23,9 @@ def breaks_bio(labels):
 def test_sequences_that_break_the_rules_are_left_out_and_counted():
     message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(found the label 'I-x' after 'O' and before"
     with pytest.warns(ForbiddenLabelsWarning, match=message):
-        noisy = SequenceTagger(forbidden="bio").fit(X, NOISY, np.arange(6.0) + 1.0)
-    good = SequenceTagger(forbidden="bio").fit([X[s] for s in GOOD], [NOISY[s] for s in GOOD], [2.0, 6.0])
+        noisy = SequenceTagger(penalty=1, forbidden="bio").fit(X, NOISY, np.arange(6.0) + 1.0)
+    known = ([of[s] for s in GOOD] for of in (X, NOISY))
+    good = SequenceTagger(penalty=1, forbidden="bio").fit(*known, [2.0, 6.0])
     assert noisy.state_features_ == pytest.approx(good.state_features_)
     assert [s for s, _ in noisy.skipped_] == [0, 2, 3, 4]
     assert "'b-x' does not fit the scheme" in noisy.skipped_[3][1]
@@ -38,7 +39,7 @@ def test_labels_that_break_the_rules_are_unknown():
     assert labels == [["O", None], ["B-x", "I-x"], ["O", None, "O"], ["B-x", None], [None], ["O"]]
     assert left_out.n_trimmed == 4
     with pytest.warns(ForbiddenLabelsWarning, match="4 labels are taken for unknown"):
-        SequenceTagger(forbidden="bio", outside="trim").fit(X, NOISY)
+        SequenceTagger(tuning=None, forbidden="bio", outside="trim").fit(X, NOISY)
     bioes = [["B-x"], ["B-x", "O"], ["I-x", "E-x"]]
     _, labels = fit_to_rules(bioes, np.array([1, 2, 2]), "bioes", "trim", LeftOut())
     assert labels == [[None], ["B-x", None], [None, "E-x"]]
@@ -50,7 +51,7 @@ def test_labels_that_break_the_rules_are_unknown():
 
 @pytest.fixture(params=[1, 2])
 def tagger(request):
-    return SequenceTagger(order=request.param).fit(X, LEARNED)
+    return SequenceTagger(tuning=None, order=request.param).fit(X, LEARNED)
 
 
 def test_rules_hold_in_all_predictions_when_they_come_after_the_fit(tagger, tmp_path):
@@ -90,7 +91,7 @@ def test_rules_of_a_model_of_crfsuite(tmp_path):
 
 
 def test_a_warm_start_under_rules_for_new_labels():
-    tagger = SequenceTagger(warm_start=True).fit([[["a"]]], [["A"]])
+    tagger = SequenceTagger(tuning=None, warm_start=True).fit([[["a"]]], [["A"]])
     tagger.set_params(forbidden=[("B", "A")]).fit([[["a"], ["b"]]], [["A", "B"]])
     assert tagger.classes_ == ["A", "B"]
 
@@ -98,7 +99,7 @@ def test_a_warm_start_under_rules_for_new_labels():
 @pytest.mark.parametrize("of", [SequenceTagger, SegmentTagger])
 def test_the_loss_of_the_next_fit_makes_no_probabilities(of, tmp_path):
     y = [["B-x", "I-x"], ["O"]]
-    tagger = of(loss="margin").fit(X[:1] + X[5:], y).set_params(loss="log")
+    tagger = of(loss="margin", tuning=None).fit(X[:1] + X[5:], y).set_params(loss="log")
     tagger.save(tmp_path / "model")
     for model in (tagger, load(tmp_path / "model")):
         with pytest.raises(CapabilityError, match="fitted with loss='margin' has scores"):

@@ -10,8 +10,6 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from structune.errors import DataError, ModelFileError
 from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
 from structune.genes.eukaryotes import prediction, training
@@ -32,14 +30,12 @@ from structune.learning.estimator import BlockEstimator, Blocks, ConstrainedEsti
 from structune.learning.parameters import Range, check_number, parameters
 from structune.running.executors import make_executor
 from structune.running.memory import batches
-from structune.structure import FloatArray, Groups, Structure
+from structune.structure import FloatArray, Structure
 
 if TYPE_CHECKING:
     from structune.genes.eukaryotes.structure.shard import ExonShard
-    from structune.learning.tuning.problem import Tuner
 
 ORGANISMS = ("fly", "a_thaliana", "c_elegans", training.IN_COMMON)  # of models that come with structune
-_FIRST_PRECISION = 30.0  # of implicit tuning: at lower ones, fits take several times as many passes
 # chosen on a part of the training windows of the fly, and on A. thaliana and C. elegans
 _PRECISIONS = {"edges": 0.1, "intron lengths": 3.0, "exon lengths": 5.0, **dict.fromkeys(SIGNALS, 20.0)}
 _OF_KNOWN_SCALES = 100.0  # chosen on halves of the training windows of the three
@@ -57,19 +53,18 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         bases with another label.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default what was best on three organisms, and 1 for other
-        groups. Ignored with `tuning`. It may be 0 where `l1` is positive.
+        group name (the usual one for others). By default tuned; without a tuner what was best on three
+        organisms, and 1 for other groups. It may be 0 beside `l1`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
         signal, words of each length, ...). "single": all. "separate": none. Or those that a function of a
         weight's name gives the same group name.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     center : "pretrained", GeneFinder or None
         Gene finder whose weights the prior has its mean at. "pretrained": what three organisms have in
         common. It gives the means of scales, edges and lengths of exons, with the features "full" and a log
@@ -94,12 +89,11 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
     random_state : int
         Random seed of held-out splits and validation sets.
-    cv : float, int, or splitter
+    cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Folds cost that many times as much, and are steadier. Or a splitter of scikit-learn, or a list of
-        its splits.
+        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
@@ -153,7 +147,6 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     _natural_groups = "kind"
     _shared = (*ConstrainedEstimator._shared, "center")
 
-    penalty: float | Mapping[str, float] | None = None
     center: Any = training.PRETRAINED
     features: str = "full"
     strands: str = "both"
@@ -276,24 +269,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             return None
         return training.prior_mean(scaling, self.center)
 
-    def _precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is not None:
-            return super()._precisions(groups)
-        is_centered = self.center is not None and self._make_loss().smooth
-        known = _PRECISIONS | ({"scales": _OF_KNOWN_SCALES} if is_centered else {})
-        return np.array([known.get(name, 1.0) for name in groups.names])
-
-    def _task_precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is not None:
-            return super()._task_precisions(groups)
-        return np.array([_PRECISIONS.get(name, 1.0) for name in groups.names])  # trees have no center
-
-    def _make_tuner(self, tuning: str | Tuner) -> Tuner:
-        """As for others, but "implicit" starts at a precision that suits genes."""
-        tuner = super()._make_tuner(tuning)
-        if tuning == "implicit":
-            tuner.start = _FIRST_PRECISION  # type: ignore[attr-defined] # an ImplicitTuner
-        return tuner
+    def _usual_penalties(self, centered: bool) -> Mapping[str, float]:
+        is_centered = centered and self.center is not None and self._make_loss().smooth
+        return _PRECISIONS | ({"scales": _OF_KNOWN_SCALES} if is_centered else {})
 
     # --- prediction ---------------------------------------------------------------------------------------
 

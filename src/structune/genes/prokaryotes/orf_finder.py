@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field
 from itertools import accumulate, chain
@@ -33,7 +33,7 @@ from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import parameters
 from structune.running.executors import make_executor
 from structune.running.memory import batches, held_memory
-from structune.structure import FloatArray, Groups, IntArray
+from structune.structure import FloatArray, IntArray
 from structune.trees.multitask import MultitaskEstimator
 
 _GAP = 10  # unknown bases in a row that are one, as for NCBI; their number may not be true
@@ -72,8 +72,7 @@ class OrfFinder(StructuredEstimator):
     Attributes
     ----------
     has_introns, needs_tracks, is_of_many : bool
-        Whether genes have introns, numbers come with each base, and it is for organisms none of which is
-        known.
+        Whether genes have introns, numbers come with each base, and it is for organisms that are not known.
     """
 
     has_introns = needs_tracks = is_of_many = False
@@ -82,7 +81,6 @@ class OrfFinder(StructuredEstimator):
     closed: bool = False
     skipped_: list[Skipped] = field(init=False)
     graph_: OrfGraph = field(init=False)
-    _usual_penalty: ClassVar[dict[str, float]]  # of groups, for the log loss; of others 1
     _times_for_costs: ClassVar[float] = 1.0  # for the losses that are not smooth
 
     def _graph(self) -> OrfGraph:
@@ -92,12 +90,9 @@ class OrfFinder(StructuredEstimator):
     def _structure(self) -> OrfGraph:
         return self.graph_
 
-    def _precisions(self, groups: Groups) -> FloatArray:
-        if self.penalty is None:
-            factor = 1.0 if self._make_loss().smooth else self._times_for_costs
-            known = {name: factor * precision for name, precision in self._usual_penalty.items()}
-            return np.array([known.get(name, 1.0) for name in groups.names])
-        return super()._precisions(groups)
+    def _usual_penalties(self, centered: bool) -> Mapping[str, float]:
+        factor = 1.0 if self._make_loss().smooth else self._times_for_costs
+        return {name: factor * precision for name, precision in self._usual_penalty.items()}
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
         """Encoded sequences, of which the letters are given, with all that scores depend on."""

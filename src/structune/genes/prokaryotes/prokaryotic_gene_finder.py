@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import field
 from typing import Any, ClassVar, Self
 
@@ -37,21 +37,19 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         starts and stops. "ramp" finds most genes, for annotations have mistakes, but gives no probabilities.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for groups not named). By default about what tuning finds on a thousand genes, which
-        serves ten genes too; ten times that for losses of costs, and 1 for groups that are no kinds. Ignored
-        with `tuning`. It may be 0 where `l1` is positive.
+        group name (the usual one for others). By default tuned; without a tuner about what that finds on a
+        thousand genes, which serves ten genes too; ten times that for losses of costs, and 1 for groups that
+        are no kinds. It may be 0 beside `l1`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (codons, words of
         two codons, start codons, ribosome-binding sites, lengths, bases around starts, gaps between genes).
-        "single": all. "separate": none. Or those that a function of a weight's name gives the same group
-        name.
+        "single": all. "separate": none. Or those that a function of a weight's name gives one group name.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
-        `penalty`. "implicit" and "direct" need the log loss.
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
+        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
     code : int
         Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
@@ -61,11 +59,11 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         training genes, whose starts may be wrong (`StartModel`). "annotated": as the structure has learned
         from the annotated starts. Has no effect on folders of shards and trees of tasks, where genes begin as
         annotated.
-    cv : float, int, or splitter
+    cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. An example is about five genes. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2. An example has about five genes. Or a splitter of scikit-learn, or its splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
     random_state : int
         Random seed of held-out splits.
     verbose : int
@@ -109,7 +107,6 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     }
     _times_for_costs = 10.0
 
-    penalty: float | Mapping[str, float] | None = None
     starts: str = "learned"
     starts_: StartModel | None = field(default=None, init=False)
 

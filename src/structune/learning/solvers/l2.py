@@ -33,6 +33,7 @@ def fit_l2(
     l1: FloatArray | None = None,
     center: FloatArray | None = None,
     tolerance: float = TOLERANCE,
+    decrement: float = 0.0,
     max_iterations: int = 1000,
     pairs: Pairs | None = None,
     monitor: Monitor | None = None,
@@ -59,6 +60,9 @@ def fit_l2(
         L-BFGS ends when the norm of the gradient (with `l1`, of the least subgradient) is at most this times
         that of the gradient at the center, Newton's method as `minimize_newton` says, a bundle method at a
         gap of ten times this, relative to the objective.
+    decrement : float
+        L-BFGS and Newton's method end, too, where g' (C + H)^-1 g, twice what a Newton step would gain, is at
+        most this; in L-BFGS with the diagonal of the Hessian H.
     pairs : Pairs, optional
         What L-BFGS knows of the curvature, prior included.
 
@@ -78,7 +82,8 @@ def fit_l2(
         # with v = w - center the prior has its mean at zero, and the risk is asked at v + center
         start = None if start is None else start - center
         around = risk.around(center)
-        fit = fit_l2(around, precision, start, l1=l1, tolerance=tolerance, pairs=pairs, **ends)
+        ends |= {"tolerance": tolerance, "decrement": decrement, "pairs": pairs}
+        fit = fit_l2(around, precision, start, l1=l1, **ends)
         return replace(fit, w=fit.w + center)
 
     objective = penalised(risk, precision)
@@ -97,13 +102,14 @@ def fit_l2(
         lbfgs = LbfgsCurvatures(curvature_scale(precision, risk.variance(w)))
         return minimize_composite(objective, w, l1, lbfgs, **ends)
     if risk.dense or risk.quadratic:
-        fit = minimize_newton(objective, risk, precision, w, tolerance=tolerance, **ends)
+        share = max(tolerance, (decrement / max(risk.at_zero.value, ROUNDING)) ** 0.5)
+        fit = minimize_newton(objective, risk, precision, w, tolerance=share, **ends)
         if fit.status != "stalled":
             return fit
         start = w = fit.w  # where curvatures vanish, gradients still lead on
     variance = risk.at_zero.variance if start is None else risk.variance(start)
     scale = curvature_scale(precision, variance)
-    ends |= {"gradient_tolerance": gradient_tolerance, "pairs": pairs}
+    ends |= {"gradient_tolerance": gradient_tolerance, "decrement": decrement, "pairs": pairs}
     return minimize_smooth(objective, w, scale=scale, **ends)
 
 

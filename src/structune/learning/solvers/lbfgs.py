@@ -89,6 +89,7 @@ def minimize_smooth(
     *,
     scale: FloatArray,
     gradient_tolerance: float,
+    decrement: float = 0.0,
     least_gain: float = 0.0,
     max_iterations: int = 1000,
     until: Callable[[FloatArray], bool] | None = None,
@@ -97,7 +98,8 @@ def minimize_smooth(
 ) -> Solution:
     """Minimise a smooth function by L-BFGS in the variables w / scale (Nocedal & Wright 2006, chapter 7).
 
-    Ends when the Euclidean norm of the gradient is at most `gradient_tolerance`; as "stalled" when a step
+    Ends when the Euclidean norm of the gradient g is at most `gradient_tolerance`, or when g' D g is at most
+    `decrement`, with D = scale^4, about the diagonal of the inverse Hessian; as "stalled" when a step
     gains no more than `least_gain`, relative to the objective, for functions with kinks, whose gradients do
     not vanish at the minimum; as "converged" where `until`, which gets w after every step, says true. `pairs`
     is what is known of the curvature, from a function nearby; the solution has what is known at the end. The
@@ -114,12 +116,13 @@ def minimize_smooth(
     def step() -> str:
         if path.n_evaluations == 1:
             monitor.check()
-            if path.norm <= gradient_tolerance:
+            if path.norm <= gradient_tolerance or path.decrement <= decrement:
                 return "converged"
         before = path.value
         if not path.step():
             return "converged" if path.hidden else "stalled"
-        if (until is not None and until(path.w)) or path.norm <= gradient_tolerance:
+        ended = path.norm <= gradient_tolerance or path.decrement <= decrement
+        if ended or (until is not None and until(path.w)):
             return "converged"
         least = least_gain * max(abs(before), abs(path.value), 1.0)
         return "stalled" if least_gain and before - path.value <= least else ""
@@ -147,6 +150,10 @@ class _Path(Descent):
         self.metric, self.pairs, self.gradient_tolerance = metric, pairs, gradient_tolerance
         super().__init__(objective, np.array(start), monitor, kept)
         self.first_value = self.value
+
+    @property
+    def decrement(self) -> float:
+        return float(np.sum((self.metric * self.gradient) ** 2))
 
     def solution(self, status: str) -> Solution:
         w, value, gradient = self.best

@@ -166,10 +166,8 @@ class FactoredSystem:
         with one_thread():
             self._factor, self._scale = _factor(hessian, precision)
 
-    def solve(
-        self, b: FloatArray, start: FloatArray | None = None, *, tolerance: float = 0.0
-    ) -> LinearSolution:
-        """Solve it; `start` and `tolerance` are those of systems that are solved by iterations."""
+    def solve(self, b: FloatArray, start: FloatArray | None = None, **iterations: Any) -> LinearSolution:
+        """Solve it; the start and the options are those of systems that are solved by iterations."""
         return LinearSolution(_solved(self._factor, self._scale, b), 0, "cholesky", True)
 
     def determined(self) -> FloatArray:

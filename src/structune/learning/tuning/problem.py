@@ -23,9 +23,26 @@ from structune.structure import FloatArray, Groups, IntArray, Structure
 _RANGES = {  # of the settings that tuners have, by their names
     **dict.fromkeys(("alpha", "tolerance", "noise_floor"), Range(0)),
     "beta": Range(0, open=True, optional=True),
-    **dict.fromkeys(("fit_tolerance", "cg_tolerance"), Range(0, open=True)),
+    "fit_tolerance": Range(0, open=True),
     **dict.fromkeys(("max_iterations", "max_evaluations"), Range(1, whole=True)),
 }
+
+FOLDS = 2  # held out in turn: as good as five, and as cheap as one part of a fifth
+SHARE = 0.2  # of the folds of a folder, which were dealt before
+
+
+def possible_parts(data: Any, example_groups: Any = None, cv: Any = None) -> Any:
+    """`cv`, by default two folds, or fewer folds of fewer examples; of a folder by default a share.
+
+    None where nothing can be held out, of one example, group of examples, or fold of a folder.
+    """
+    is_folder = isinstance(data, ShardFolder)
+    n = len(set(data.fold)) if is_folder else len(data)
+    if example_groups is not None:
+        n = len({*map(str, example_groups)})
+    if cv is None:
+        cv = SHARE if is_folder else FOLDS
+    return None if n < 2 else min(cv, n) if cv in PARTS else cv
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,7 @@ class TuningProblem:
         cv : float, int, or splitter
             Share of the examples (or of their groups, or of the folds of a folder) to hold out; or number of
             folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
-            splitter of scikit-learn, or its list of splits.
+            splitter of scikit-learn, or its list of splits. None: `possible_parts`.
         example_groups : array-like, shape (n_examples,), optional
             Examples of one group stay on one side of every split. These, strata and random_state are not
             looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
@@ -141,6 +158,8 @@ class TuningProblem:
         DataError
             Too few examples or folds to split, or splits with an empty part or with a group on both sides.
         """
+        if cv is None:
+            cv = possible_parts(data, example_groups) or SHARE
         if isinstance(data, ShardFolder):
             every, pairs, dealt = _splits_of_folds(data, cv, splits)
             if executor is not None:

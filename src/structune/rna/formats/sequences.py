@@ -167,8 +167,7 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        Names the file and line of what is no base, no structure, or a structure of another length than its
-        sequence.
+        Names the file and line of what is no base, no structure, or one of another length than its sequence.
     """
     return parse_dot_bracket(Lines(source))
 

@@ -76,8 +76,7 @@ class Constraints:
     ----------
     notation : str, length n or 0
         A character a base, and ``&`` between two strands: ``.`` free, ``x`` unpaired, ``|`` paired, ``<``
-        paired with a base to its right, ``>`` paired with one to its left, ``(`` and ``)`` paired with each
-        other.
+        paired with a base to its right, ``>`` with one to its left, ``(`` and ``)`` with each other.
     prohibited : sequence of (i, j)
         Bases, from 0, and through both strands, that do not pair with each other, in either order.
     paired : array-like, shape (n,), optional

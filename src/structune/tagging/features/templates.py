@@ -275,8 +275,7 @@ def extract(
     Raises
     ------
     DataError
-        A template cannot be read or names no column; a column has a wrong length or holds something other
-        than strings.
+        A template cannot be read or names no column; a column has a wrong length or holds no strings.
     """
     parsed = parse_templates(templates)
     corpus = _Corpus(columns, as_lengths(lengths))

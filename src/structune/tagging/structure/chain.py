@@ -25,9 +25,9 @@ from structune.structure import (
     check_offsets,
     check_weights,
     offsets_of,
-    template_of,
 )
 from structune.tagging.features.attributes import AttributeTable, KnownRows, known_rows
+from structune.tagging.features.groups import templates_of
 from structune.tagging.features.strings import Names
 from structune.tagging.kernels import costs as chain_costs
 from structune.tagging.kernels import linear_domain as kernels
@@ -439,12 +439,12 @@ class Chain(Structure):
             *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
         ]
 
-    def groups(self) -> Groups:
-        """One group per template (see `template_of`), and the transitions.
+    def groups(self, n_heldout: int | None = None) -> Groups:
+        """One group per template, merged for tuning with `n_heldout` (see `templates_of`), and transitions.
 
         Starts and ends go with the transitions: all are weights between neighbours.
         """
-        templates = [template_of(name) for name in self.attributes]
+        templates = templates_of(self.attributes, self.pairs.keys // self.n_labels, n_heldout)
         groups = Groups.by_name([*templates, "transitions"])
         index = np.full(self.n_weights, groups.index[-1])
         index[self._pairs] = groups.index[self.pairs.keys // self.n_labels]

@@ -131,9 +131,9 @@ class SecondOrderChain(Chain):
         names = (f"{first[a]} -> {self.labels[b]} -> {last[c]}" for a, b, c in trigrams)
         return [*super().weight_names(), *names]
 
-    def groups(self) -> Groups:
+    def groups(self, n_heldout: int | None = None) -> Groups:
         """One group per template, the transitions with starts and ends, and the trigrams."""
-        first = super().groups()
+        first = super().groups(n_heldout)
         index = first.index.copy()
         index[self._trigrams] = len(first)
         return Groups(index, (*first.names, "trigrams"))

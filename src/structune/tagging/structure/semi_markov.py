@@ -25,6 +25,7 @@ from structune.structure import (
     template_of,
 )
 from structune.tagging.features.attributes import AttributeTable
+from structune.tagging.features.groups import templates_of
 from structune.tagging.features.segments import LAST, LENGTH, KnownAttributes, SegmentReader, Tokens
 from structune.tagging.features.strings import Names, Strings
 from structune.tagging.kernels import segments as kernels
@@ -220,14 +221,17 @@ class SemiMarkovChain(Structure):
             *(f"{x} -> {y}" for x in self.labels for y in self.labels),
         ]
 
-    def groups(self) -> Groups:
-        """One group per template, of tokens and of segments (see `template_of`), and the transitions.
+    def groups(self, n_heldout: int | None = None) -> Groups:
+        """One group per template, of tokens and of segments (see `templates_of`), and the transitions.
 
-        Starts and ends go with the transitions: all are weights between neighbours.
+        Starts and ends go with the transitions: all are weights between neighbours. With `n_heldout`,
+        templates of tokens are merged for tuning.
         """
+        attributes = [table.keys // table.n_labels for table in self.tables]
+        of_tokens = templates_of(self.attributes[0], attributes[0], n_heldout)
+        names = [of_tokens, *(list(map(template_of, names)) for names in self.attributes[1:])]
         templates = [
-            *(template_of(names[a]) for table, names in zip(self.tables, self.attributes, strict=True)
-              for a in (table.keys // table.n_labels).tolist()),
+            *(of[a] for each, of in zip(attributes, names, strict=True) for a in each.tolist()),
             *(template_of(name) for name in self._length_names),
         ]  # fmt: skip
         return Groups.by_name([*templates, *["transitions"] * (self.n_weights - len(templates))])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, fields, replace
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -43,33 +43,31 @@ class MetagenomeFinder(OrfFinder):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss that training minimizes. "log": the negative log-probability of the genes. The others count wrong
         starts and stops.
-    penalty : float or dict
+    penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name. By default 3 for gaps between genes, and 1 for others. Ignored with `tuning`. It may be 0
-        where `l1` is positive.
+        group name. By default 3 for gaps between genes, and 1 for others. It may be 0 beside `l1`.
     groups : {"kind", "single", "separate"} or callable
         Which weights share a regularization strength. "kind": those of one kind of feature (sums over words,
         ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps between
         genes). "single": all. "separate": none. Or those that a function of a weight's name gives the same
         group name.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero. It adds ``l1 |w|`` to half the penalty
-        times w^2 (elastic net). One number, or one per group name (0 for groups not named). Needs a smooth
-        loss, and ``tuning=None`` or "grid", which chooses precisions beside it.
-    tuning : None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights. None, the default, fits with
+        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
+        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
+        How the regularization strength of each group of weights is chosen. "auto" and None fit with
         `penalty`. "implicit" and "direct" need the log loss.
     code : int
         Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
         Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
-    cv : float, int, or splitter
+    cv : float, int, or splitter, optional
         Share of the pieces that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5. Pieces of one organism stay together. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2. Organisms are held out whole. Or a splitter of scikit-learn, or its splits.
     random_state : int
         Random seed of pieces and of held-out splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with `tuning`.
+        Start at the weights of the previous fit. Has no effect with a tuner.
     verbose : int
         Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
     n_jobs : int, optional
@@ -93,8 +91,8 @@ class MetagenomeFinder(OrfFinder):
     """
 
     is_of_many = True
+    _auto = None, "finders for metagenomes have few weights, and precisions that suit them"
     _usual_penalty: ClassVar = {"gaps": 3.0}
-    penalty: float | Mapping[str, float] | None = None
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)
     starts_: tuple[StartModel | None, ...] = field(init=False)
