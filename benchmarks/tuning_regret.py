@@ -181,13 +181,19 @@ def sentence(found: dict[str, Any]) -> str:
     """What is to be shown of the default."""
     if "auto" not in found:
         return "auto has not run."
-    order = sorted(found, key=lambda method: found[method]["regret"]["mean"])
-    told = ", ".join(f"{method} {100 * found[method]['regret']['mean']:.1f} %" for method in order)
     auto = found["auto"]
-    behind, cost = "; ".join(auto["behind"]["loss"]) or "on no set", auto["cost"]["passes"]
+
+    def told(method: str) -> str:
+        row, of = found[method], found[method]["regret"]
+        elsewhere = f" (on {row['sets']} of them; auto there {100 * of['mean of auto']:.1f} %)"
+        return f"{method} {100 * of['mean']:.1f} %" + (elsewhere if row["sets"] < auto["sets"] else "")
+
+    means = ", ".join(map(told, sorted(found, key=lambda method: found[method]["regret"]["mean"])))
+    loss, score = ("; ".join(auto["behind"][what]) or "no set" for what in MEASURES)
+    cost = auto["cost"]["passes"]
     return (
-        f"Mean regret on {auto['sets']} sets: {told}. auto is behind untuned beyond noise: {behind}. "
-        f"It costs {cost['median']:.1f} fits in the median and {cost['most']:.1f} at most."
+        f"Mean regret on {auto['sets']} sets: {means}. Beyond noise auto is behind untuned on {loss} "
+        f"by loss, on {score} by score. It costs {cost['median']:.1f} fits in the median, {cost['most']:.1f} at most."
     )
 
 
@@ -199,8 +205,8 @@ def plot(sets: dict[str, Any], path: Path) -> None:
     for color, marker, method in zip(COLORS, MARKERS, ALL, strict=True):
         own = [(100 * sets[name]["methods"][method]["regret"], row) for row, name in enumerate(names)
                if method in sets[name]["methods"]]  # fmt: skip
-        face = "none" if method in ("peer", "oracle") else color
-        size, order = (50, 4) if method == "auto" else (20, 3)
+        face = "none" if method in ("auto", "peer", "oracle") else color
+        size, order = (75, 4) if method == "auto" else (20, 3)  # around what it is the same as
         axes.scatter(*np.array(own).reshape(-1, 2).T, size, facecolors=face, edgecolors=color, marker=marker,
                      label=method, zorder=order, clip_on=False)  # fmt: skip
     axes.set_xscale("symlog", linthresh=1.0, linscale=0.6)
@@ -260,6 +266,7 @@ def main() -> None:
     arguments = parser.parse_args()
     path, quick = RESULTS / f"{NAME}.json", arguments.quick
     result = json.loads(path.read_text()) if path.exists() and not quick else {}
+    result.pop("machine", None)  # that of the last writing is told
     work, what = (starts, "starts") if arguments.starts else (run, "sets")
     known = (QUICK if quick else SETS) if what == "sets" else OF_STARTS
     names = arguments.only or list(known)[-1 if quick and arguments.starts else 0 :]
@@ -274,14 +281,14 @@ def main() -> None:
             rows[name] = work(name, known[name]())
             rows = {each: rows[each] for each in known if each in rows}
             result |= {what: rows}
-            if what == "sets":
-                found = summary(rows)
-                result |= {"summary": found, "sentence": sentence(found)}
             if not quick:
-                result.pop("machine", None)
                 write(NAME, result, "python-crfsuite", "scikit-learn")
-    print(result.get("sentence", ""))
+    if "sets" in result:
+        found = summary(result["sets"])
+        result |= {"summary": found, "sentence": sentence(found)}
+        print(result["sentence"])
     if not quick and "sets" in result:
+        write(NAME, result, "python-crfsuite", "scikit-learn")
         plot(result["sets"], path.with_suffix(".png"))
         print(f"written to {path}")
 
