@@ -193,7 +193,7 @@ def sentence(found: dict[str, Any]) -> str:
     cost = auto["cost"]["passes"]
     return (
         f"Mean regret on {auto['sets']} sets: {means}. Beyond noise auto is behind untuned on {loss} "
-        f"by loss, on {score} by score. It costs {cost['median']:.1f} fits in the median, {cost['most']:.1f} at most."
+        f"by loss, on {score} by score. Fits it costs: {cost['median']:.1f} in the median, {cost['most']:.1f} at most."
     )
 
 
