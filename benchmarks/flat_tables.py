@@ -96,7 +96,7 @@ TUNINGS: dict[str, Any] = {
     "implicit": "implicit",
     "direct": "direct",
     "majorize_all": MajorizeTuner(count="all"),  # as in the paper, also where weights are many
-    "evidence": MajorizeTuner(),  # holds nothing out
+    "evidence": MajorizeTuner(calibrated=False),  # holds nothing out
     "majorize": "majorize",
 }
 CLASSIFIERS: dict[str, Make] = {

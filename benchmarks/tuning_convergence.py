@@ -149,7 +149,9 @@ def run(name: str, share: float) -> dict[str, Any]:
     }
     found["one_fit"]["cpu_seconds"] = time.process_time() - begin
     integrated = task.make(tuning="majorize").fit(*task.train)
-    found["majorize"] = {"passes": integrated.passes_, "test": task.score(integrated)}
+    tried = [record for record in integrated.history_ if record["stage"] == "calibrate"]
+    levels = [[record["factor"], record["held_out"]] for record in tried]  # of the precisions, and their loss
+    found["majorize"] = {"passes": integrated.passes_, "test": task.score(integrated), "levels": levels}
     found["starts"] = {}
     for label, start in STARTS.items():
         found["starts"][label] = one = search(task, integrated.penalty_ if start is None else start)

@@ -382,7 +382,7 @@ def test_penalties_come_from_a_file(asked, settings, text, expected):
         ("max-seconds: soon", "Invalid value for '--max-seconds'"),
         ("loss: [log, ramp]", "settings.yaml: loss is given a list; it takes one value."),
         ("cv: 2.5", "--cv 2.5: expected a share between 0 and 1, or a whole number >= 2"),
-        ("method: majorize\ncv: 3", "--cv cannot be combined with --method majorize"),
+        ("method: direct\ncv: 3", "--cv cannot be combined with --method direct"),
     ],
 )
 def test_settings_that_are_refused(asked, settings, text, told):

@@ -114,7 +114,7 @@ def test_more_features_than_examples():
 def test_weights_stand_for_numbers_of_examples():
     x = RNG.normal(size=(60, 1500))
     y = x[:, :100].sum(axis=1) > 0
-    model = Classifier(tuning=MajorizeTuner())
+    model = Classifier(tuning=MajorizeTuner(), hessian="dense")
     weighted = clone(model).fit(x, y, sample_weight=np.full(60, 20.0)).penalty_
     assert_allclose(weighted, clone(model).fit(np.tile(x, (20, 1)), np.tile(y, 20)).penalty_, rtol=0.3)
 

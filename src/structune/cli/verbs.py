@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from structune.files.shards import ShardFolder
 
 _OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--jobs"}
-_HOLDS_NOTHING_OUT = ("--method majorize", "--method direct")
-_NOTHING = "these methods hold nothing out"
+_HOLDS_NOTHING_OUT, _NOTHING = ("--method direct",), "it holds nothing out"
 _RULES = (
     Rule("--cv", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
     Rule("--seed", forbids=_HOLDS_NOTHING_OUT, unless=("--constraints", "--most-pairs"), because=_NOTHING),
@@ -272,7 +271,7 @@ def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Opt
 def _method(task: Task) -> click.Option:
     told = {
         "implicit": "descend the held-out loss along its gradient in the precisions",
-        "majorize": "hold nothing out, and integrate the precisions out",
+        "majorize": "integrate the precisions out, and hold out at the end at most",
         "direct": "minimize the same objective at once (a baseline)",
         "grid": "try precisions that all groups share, and keep the best on held-out examples",
     }

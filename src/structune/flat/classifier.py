@@ -95,7 +95,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
     weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Of three classes or more, and of
     more features than examples, that penalty is too strong for probabilities, and all precisions are
-    multiplied by a factor of low held-out loss; not with ``tuning=MajorizeTuner()``, which holds nothing out.
+    multiplied by a factor of low held-out loss; not with `MajorizeTuner(calibrated=False)`.
     "implicit" is the gradient of a held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for
     numbers of them. Scale features to similar ranges: features of one group share a prior, and large ones
     may end a fit early.
@@ -117,7 +117,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         """As for others, but "majorize" is calibrated on held-out examples if the data ask for it."""
         tuner = super()._make_tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
-            return replace(tuner, calibrated=self._calibrated)
+            return replace(tuner, calibrated=self._calibrated or None)
         return tuner
 
     # --- fitting ------------------------------------------------------------------------------------------

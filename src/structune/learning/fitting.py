@@ -103,6 +103,10 @@ def fit(
 def _problem(tuner: Tuner | None, cv: Any, build: Callable[..., TuningProblem]) -> TuningProblem:
     """With the splits that the tuner needs, or can do with where there are examples enough."""
     calibrated = getattr(tuner, "calibrated", False)
+    if isinstance(tuner, MajorizeTuner) and calibrated is None:
+        whole = build(splits=False)
+        if not (calibrated := tuner.calibrates(whole)):
+            return whole
     # splits that were given are not replaced by others
     if tuner is not None and (tuner.needs_splits or (calibrated and cv is not None and cv not in PARTS)):
         return build(cv=cv)

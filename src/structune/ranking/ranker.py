@@ -68,9 +68,9 @@ class Ranker(FeatureEstimator):
     convention : {"letor", "burges", "scikit-learn"}
         Convention for gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without
         relevant documents has an NDCG of 0 in all three.
-    cv : int, float, or splitter
+    cv : int, float, or splitter, optional
         Number of cross-validation folds of the queries for the tuner "grid", such as 5, or share of the
-        queries that it holds out, such as 0.2. Or a splitter of scikit-learn, or its splits.
+        queries that it holds out, such as 0.2; by default 2. Or a splitter of scikit-learn, or its splits.
     warm_start : bool
         Start at the weights of the previous fit. Has no effect with a tuner.
     random_state : int
@@ -117,7 +117,6 @@ class Ranker(FeatureEstimator):
     loss: str | Loss = "ramp"
     k: int | None = 10
     convention: str = "letor"
-    cv: Any = 5
     l1: float = field(default=0.0, init=False)  # it needs a smooth loss, which rankings have none of
 
     _scores_one_query: bool = field(default=False, init=False)  # as it was fitted without queries

@@ -89,16 +89,15 @@ class HessianSystem:
 
     # Partial labels make H indefinite, though C + H is positive at a minimum even so. Where a direction of
     # negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
-    # function theorem only for a nonsingular matrix. The preconditioner is a power of the diagonal: 1/2 suits
-    # a gradient, which lives in the frequent features, and 1 a right-hand side spread over all weights. What
-    # L-BFGS has learned of C + H on its way to `w` makes it better.
+    # function theorem only for a nonsingular matrix. The preconditioner is the root of the diagonal, which
+    # suits a gradient, as that lives in the frequent features. What L-BFGS has learned of C + H on its way to
+    # `w` makes it better.
 
     def __init__(
         self,
         risk: Risk,
         precision: FloatArray,
         w: FloatArray,
-        power: float = 0.5,
         monitor: Monitor | None = None,
         pairs: Pairs | None = None,
     ) -> None:
@@ -106,7 +105,7 @@ class HessianSystem:
         self.pairs = pairs or Pairs(precision.size)
         self.hessian_product = risk.linearize(w)
         self.diagonal = precision + np.maximum(risk.variance(w), 0.0)
-        self._metric = self.diagonal**-power
+        self._metric = self.diagonal**-0.5
 
     def solve(
         self,

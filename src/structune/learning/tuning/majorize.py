@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from structune.errors import DataError, warn
 from structune.learning.parameters import TOLERANCE
 from structune.learning.penalties import NOISE_FLOOR, IntegratedL2, IntegratedNoise
-from structune.learning.risk import SideBySide
+from structune.learning.risk import Risk, SideBySide
 from structune.learning.solvers.l2 import curvature_scale, fit_l2
 from structune.learning.solvers.lbfgs import minimize_smooth
-from structune.learning.solvers.newton import FactoredSystem, HessianSystem
+from structune.learning.solvers.newton import FactoredSystem
 from structune.learning.tuning.grid import fit_and_judge
 from structune.learning.tuning.problem import PassCount, TuningProblem, TuningResult
 from structune.running.checkpoints import Restored, State
@@ -22,17 +21,14 @@ from structune.running.monitor import STOPS, Monitor, stop_status
 from structune.structure import FloatArray
 
 _LOOSE = 10.0
-_LEAST = 0.1  # of the bound on the effective number: never 0, so that precisions stay positive
 _BETA_EFFECTIVE = 0.01
-_PRODUCTS_PER_PROBE = 10
+_MOST_GRADIENTS = 80  # that an exact count may take
+_FEW_UPDATES = 2  # with bounds of counts: more do not lower the held-out loss
 _PARTS_PER_WEIGHT = 10  # where there are more, all weights are determined
-_SMALL_GROUPS = 10  # weights on average: too few for random probes, and too few to collapse
-_MOST_OF_SMALL, _LARGE_GROUPS = 10_000, 1000  # weights, of models and on average of a group: one probe beyond
-_NEAR = 1.0  # of a log precision
+_SMALL_GROUPS = 10  # weights on average: too few to collapse
 _LEAST_HELD_OUT = 10  # parts (examples, tokens): fewer say nothing
 _NO_MOVE = 1e-9  # of a log precision
 _LEAST_STRETCHED, _MOST_STRETCHED = 0.5, 4.0
-_MOST_PROBED = 1.5  # of moves by probes: the secant of noise points anywhere
 _MOST_ADDED = 2.0  # to a log precision: a secant of few weights may point anywhere
 _STEP = np.log(4.0)  # from one factor of all precisions to the next
 _FARTHEST = 4  # steps
@@ -70,10 +66,12 @@ class MajorizeTuner:
         weights count, and 0.01 where the effective number does, which keeps no group from being switched off.
     count : {"auto", "all", "effective"}
         What n_j counts: all weights of a group, as in the paper, or those that the data determine,
-        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992), exact where a matrix gives them sooner than random probes.
-        "auto" is "effective" if there are fewer than ten labelled parts (tokens, examples) a weight (but not
-        by random probes of fewer than ten weights a group), and where "all" collapses: when the fit has lost
-        half of what the first one gained over w = 0. Losses with kinks have no effective numbers.
+        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992). Where no matrix gives these at a low cost, their bounds
+        count: sum_i h_i / (C_j + h_i) over the weights of the group, with h the diagonal of H. Of structures
+        without a Hessian as a matrix two updates are made. "auto" is "effective" if there are fewer than ten
+        labelled parts (tokens, examples) a weight (but not by bounds with fewer than ten weights a group),
+        and where "all" collapses: when the fit has lost half of what the first one gained over w = 0. Losses
+        with kinks have no effective numbers.
     start : float, optional
         Precision of every group to begin with: by default 1, as in the paper, or in regression, where
         features may have any unit, the mean square of the group's features.
@@ -85,17 +83,14 @@ class MajorizeTuner:
     fit_tolerance : float
         Of the last fit, as of `fit_l2`. Those before are ten times looser, or a hundred times where one
         precision for all weights is calibrated.
-    cg_tolerance : float
-        Of the linear systems for the effective number of weights.
-    random_state : int
-        Of the probes.
     noise_floor : float
         In regression, where the noise variance is integrated out too: the least that it may be, as a share of
         the mean square of the outputs. With as many weights as examples there would be no other bound.
-    calibrated : bool
+    calibrated : bool, optional
         At the end multiply all precisions by the factor of the lowest held-out loss, where the problem has
-        splits that hold out ten examples (tokens) at least: the evidence of many classes asks for more
-        regularisation than their probabilities can do with. See `best_factor`.
+        splits that hold out ten examples (tokens) at least: the update leaves out that the loss is less
+        curved where weights are larger, and so asks for too much regularisation. By default where bounds
+        count, which are too high as well. See `best_factor`.
     """
 
     alpha: float = 0.0
@@ -105,10 +100,8 @@ class MajorizeTuner:
     max_iterations: int = 20
     tolerance: float = 0.1
     fit_tolerance: float = TOLERANCE
-    cg_tolerance: float = 0.02
-    random_state: int = 0
     noise_floor: float = NOISE_FLOOR
-    calibrated: bool = False
+    calibrated: bool | None = None
     needs_splits = False
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
@@ -117,6 +110,27 @@ class MajorizeTuner:
             raise DataError(f"count={self.count!r}: expected one of {COUNTS}")
         with monitor or Monitor() as monitor:
             return _Steps(self, problem, monitor).run()
+
+    def calibrates(self, problem: TuningProblem) -> bool:
+        """Whether held-out examples are to choose a factor of all precisions."""
+        if self.calibrated is None:
+            return self.counts_effective(problem) and not _is_countable(problem.full)
+        return self.calibrated
+
+    def counts_effective(self, problem: TuningProblem) -> bool:
+        """Whether effective numbers of weights count from the first update on."""
+        risk, groups = problem.full, problem.groups
+        n = int(groups.sizes.sum())
+        many = risk.smooth and are_many(n, risk.weighted_parts)
+        many &= n >= _SMALL_GROUPS * len(groups) or _is_countable(risk)
+        return self.count == "effective" or (self.count == "auto" and many)
+
+
+def _is_countable(risk: Risk) -> bool:
+    """Whether the inverse of a matrix counts weights at a low cost."""
+    known = "dense_hessian" in risk.structure.capabilities
+    cheap = known and 2.0 * risk.seconds_of_factor <= _MOST_GRADIENTS * risk.seconds_of_gradient
+    return risk.dense or cheap
 
 
 class _Steps:
@@ -129,26 +143,18 @@ class _Steps:
         self.passes = PassCount.of(monitor, *problem.risks)
         self.integrated = IntegratedNoise(self.risk, tuner.noise_floor)
         self.noise = self.integrated.variance(self.risk.at_zero.value)
-        n = int(self.groups.sizes.sum())
         if tuner.count == "effective":
             problem.require_smooth("count='effective'")
-        self.exact = "dense_hessian" in self.risk.structure.capabilities and (
-            # are weights counted faster by the inverse of a matrix than by probes?
-            2.0 * self.risk.seconds_of_factor
-            <= len(self._probes) * _PRODUCTS_PER_PROBE * self.risk.seconds_of_gradient
-        )
-        # random probes of a group of few weights are noise, and such a group cannot collapse
-        many = are_many(n, self.risk.weighted_parts)
-        countable = self.risk.smooth and (self.exact or n >= _SMALL_GROUPS * len(self.groups))
-        self.effective = tuner.count == "effective" or (tuner.count == "auto" and many and countable)
-        # one precision for all weights, which held-out examples will choose anew, may be anywhere near
+        self.effective = tuner.counts_effective(problem)
         held_out = sum(split.heldout.n_parts for split in problem.splits)
-        self.is_calibrated = tuner.calibrated and held_out >= _LEAST_HELD_OUT
-        self.is_rough = len(self.groups) == 1 and self.is_calibrated
+        self.is_calibrated = tuner.calibrates(problem) and held_out >= _LEAST_HELD_OUT
+        # one precision for all weights, which held-out examples will choose anew, may be anywhere near
+        is_rough = len(self.groups) == 1 and self.is_calibrated
+        self.is_bounded = is_rough or not _is_countable(self.risk)
+        self.makes_few = is_rough or "dense_hessian" not in self.risk.structure.capabilities
         # with a convex loss any progress on the majorising quadratic lowers the integrated objective, so that
         # fits before the last are loose; the convex-concave procedure starts every fit anew, and may not
-        self.loose = tuner.fit_tolerance * (_LOOSE**2 if self.is_rough else _LOOSE)
-        self.solved: dict[int, FloatArray] = {}  # of the probes
+        self.loose = tuner.fit_tolerance * (_LOOSE**2 if is_rough else _LOOSE)
         self.log_precision = self._first_log_precision()
         self.w = np.zeros(self.risk.n_weights)
         self.first_loss: float | None = None
@@ -179,12 +185,13 @@ class _Steps:
                 self._fit(self.loose)
                 self.kept.keep(self._state)
             while self.n_updates < self.tuner.max_iterations:
-                if self._update() <= (_NEAR if self.is_rough else self.tuner.tolerance):
+                few = self.effective and self.n_updates >= _FEW_UPDATES and self.makes_few
+                if few or self._update() <= self.tuner.tolerance:
                     status = "converged"
                     break
                 self._fit(self.loose)
-                self._check_collapse()
                 self.n_updates += 1
+                self._check_collapse()
                 self.kept.keep(self._state)
             if self.is_calibrated:
                 at, tolerance = self.log_precision + np.log(self.noise), _LOOSE * self.tuner.fit_tolerance
@@ -201,8 +208,7 @@ class _Steps:
     def _state(self) -> State:
         arrays = {name: getattr(self, name) for name in ("log_precision", "w", "first_w", "moves")}
         numbers = {name: getattr(self, name) for name in _KEPT}
-        solved = np.array(list(self.solved.values())).reshape(-1, self.w.size)
-        return {**arrays, **numbers, "solved": solved}
+        return arrays | numbers
 
     def _restore(self, state: Restored) -> None:
         n = self.risk.n_weights
@@ -210,7 +216,6 @@ class _Steps:
         self.w, self.first_w = state.array("w", n), state.array("first_w", n)
         self.moves = state.array("moves", 2, len(self.groups) + 1)
         vars(self).update({name: state.entry(name, kind) for name, kind in _KEPT.items()})
-        self.solved = dict(enumerate(state.array("solved", None, n)))
 
     @property
     def penalty(self) -> IntegratedL2:
@@ -261,7 +266,7 @@ class _Steps:
         if self.effective:
             self.log_precision, self.w = self._first_log_precision(), self.first_w
             self.loss, self.noise = self.first_loss, self.integrated.variance(self.first_loss)
-            self.moves = np.zeros_like(self.moves)
+            self.moves, self.n_updates = np.zeros_like(self.moves), 0
 
     def _update(self) -> float:
         """New precisions and noise; how far the fixed point of their logarithms seems to be, at most."""
@@ -271,16 +276,19 @@ class _Steps:
         before = np.append(self.log_precision, np.log(self.noise))
         counts = self._effective_counts() if self.effective else None
         log_precision = np.log(self.penalty.precision(self.w, counts))
-        taken = 0.0 if counts is None else float(counts.sum()) + np.count_nonzero(self.groups.index < 0)
+        taken = 0.0  # of the examples, by weights; no bound, which may be more than there are
+        if counts is not None and not self.is_bounded:
+            taken = float(counts.sum()) + np.count_nonzero(self.groups.index < 0)
         noise = self.integrated.variance(self.loss, taken)
         move = np.append(log_precision, np.log(noise)) - before
         # A move is zero at the fixed point. By the secant through the last two moves, m_0 and m_1 with the
-        # step s between them, that lies m_1 s / (m_0 - m_1) ahead: s / (m_0 - m_1) moves, within limits.
+        # step s between them, that lies m_1 s / (m_0 - m_1) ahead: s / (m_0 - m_1) moves, within limits. A
+        # few updates are not stretched: groups that tell the same would be switched off by turns.
         last, went = self.moves
         change = np.divide(last - move, went, out=np.ones_like(move), where=np.abs(went) > _NO_MOVE)
-        most = _MOST_STRETCHED if self.exact or self.is_rough else _MOST_PROBED
-        way = move * (1.0 / np.clip(change, 1.0 / most, 1.0 / _LEAST_STRETCHED))
-        step = move + np.clip(way - move, -_MOST_ADDED, _MOST_ADDED) if self.effective else move
+        way = move / np.clip(change, 1.0 / _MOST_STRETCHED, 1.0 / _LEAST_STRETCHED)
+        stretched = self.effective and not self.makes_few
+        step = move + np.clip(way - move, -_MOST_ADDED, _MOST_ADDED) if stretched else move
         is_first, self.moves = not np.any(self.moves), np.array([move, step])
         *log_precision, log_noise = before + step
         self.log_precision = np.array(log_precision)
@@ -288,38 +296,10 @@ class _Steps:
         return np.inf if is_first and np.any(move) else float(np.max(np.abs(way)))
 
     def _effective_counts(self) -> FloatArray:
-        """n_j - C_j tr[(C + H)^-1]_jj, by a matrix where there are few weights."""
-        # the bound alone, sum of h / (C + h), where a factor of all precisions follows from held-out examples
-        if self.is_rough:
-            return self._most_counts(self._precision + self.risk.variance(self.w))
-        if self.exact:
-            return self.groups.sum(FactoredSystem(self.risk, self._precision, self.w).determined())
-        # Written as tr[(C + H)^-1 H]_jj: the error of a linear system is then relative to the few weights
-        # that the data determine, and not to the many that they do not. Hutchinson's estimator: E[z' A z] =
-        # tr A for random signs z.
-        precision = self._precision
-        system = HessianSystem(self.risk, precision, self.w, power=1.0, monitor=self.monitor)
-        counts = np.zeros(len(self.groups))
-        for p, probe in enumerate(self._probes):
-            right = system.hessian_product(probe)
-            self.solved[p] = x = system.solve(right, self.solved.get(p), tolerance=self.tuner.cg_tolerance).x
-            counts += self.groups.sum(probe * x) / len(self._probes)
-        # the diagonal h of H bounds a count by the sum of h / (C + h): that keeps the noise of small groups
-        # in check
-        most = self._most_counts(system.diagonal)
-        return np.clip(counts, _LEAST * most, most)
-
-    @cached_property
-    def _probes(self) -> FloatArray:
-        """Random signs, the same for every update; shape (n_probes, n_weights)."""
-        n = self.risk.n_weights
-        small = n <= min(_MOST_OF_SMALL, _LARGE_GROUPS * len(self.groups))
-        signs = np.random.default_rng(self.tuner.random_state).integers(0, 2, (8 if small else 1, n))
-        return np.asarray(2.0 * signs - 1.0)
-
-    def _most_counts(self, diagonal: FloatArray) -> FloatArray:
-        """Their bounds, by the diagonal of C + H."""
-        return self.groups.sum(1.0 - self._precision / diagonal)
+        """n_j - C_j tr[(C + H)^-1]_jj, or its bound by the diagonal h of H, the sum of h / (C + h)."""
+        if self.is_bounded:
+            return self.groups.sum(1.0 - self._precision / (self._precision + self.risk.variance(self.w)))
+        return self.groups.sum(FactoredSystem(self.risk, self._precision, self.w).determined())
 
 
 def best_factor(
