@@ -192,8 +192,9 @@ def sentence(found: dict[str, Any]) -> str:
     loss, score = ("; ".join(auto["behind"][what]) or "no set" for what in MEASURES)
     cost = auto["cost"]["passes"]
     return (
-        f"Mean regret on {auto['sets']} sets: {means}. Beyond noise auto is behind untuned on {loss} "
-        f"by loss, on {score} by score. Fits it costs: {cost['median']:.1f} in the median, {cost['most']:.1f} at most."
+        f"Mean regret on {auto['sets']} sets: {means}. Beyond noise auto is behind untuned on "
+        f"{loss} by loss, on {score} by score. "
+        f"It costs {cost['median']:.1f} fits in the median and {cost['most']:.1f} at most."
     )
 
 
