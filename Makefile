@@ -44,6 +44,7 @@ BENCH_flat_tables = && $(BIN)/python benchmarks/flat_tables.py --sensitivity
 BENCH_multiple_alignment = build/alignments
 BENCH_rna_accuracy = $(ETERNAFOLD)
 BENCH_rna_alignments = $(RFAM_SEED)
+BENCH_tuning_regret = && $(BIN)/python benchmarks/tuning_regret.py --starts
 
 bench: $(BENCHMARKS:%=bench-%)
 	$(BIN)/python benchmarks/tables.py

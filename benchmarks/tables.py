@@ -649,6 +649,24 @@ def tuning_convergence() -> str:
     return table([*header, "precisions of 1 / majorize"], rows)
 
 
+def tuning_regret() -> str:
+    """Test loss above the lowest of all methods by data set, and means over the sets."""
+    data, rows = result("tuning_regret"), []
+    found = data["summary"]
+    for name, row in data["sets"].items():
+        methods, auto = row["methods"], row["methods"].get("auto", {})
+        regrets = [f"{100 * methods[m]['regret']:.1f}" if m in methods else "" for m in found]
+        scores = [f"{methods[m]['score']:.3f}" if m in methods else "" for m in ("untuned", "auto", "peer")]
+        cost = f"{auto['cost']['passes']:.1f}" if auto else ""
+        size = f"{row['n_train']:,} / {row['n_test']:,}"
+        rows.append([name, size, *regrets, row["score"], *scores, cost])
+    means = [f"{100 * of['regret']['mean']:.1f}" for of in found.values()]
+    rows.append(["mean", "", *means, *[""] * 5])
+    columns = [f"score, {m}" for m in ("untuned", "auto", "peer")]
+    header = ["", "train / test", *(f"{m}, %" for m in found), "score", *columns, "cost of auto, fits"]
+    return f"{table(header, rows)}\n\n{data['sentence']}"
+
+
 def wide_tables() -> str:
     """Log loss and seconds by shape of the table."""
     rows = []
