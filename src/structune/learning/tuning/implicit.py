@@ -405,8 +405,8 @@ def hypergradient(
     along = ways[:-1] * groups.sum(moves * product(ways[groups.index] * moves))
     alone = groups.sum(weight * moves**2)
     share = np.minimum(np.abs(np.divide(along, alone, out=np.zeros_like(alone), where=alone > 0)), 1.0)
-    weight = weight * np.append(share, 0.0)[groups.index]
-    model = of_precisions(groups, c, np.maximum(total - c, 0.0), away, x * total, weight)
+    lighter = weight * np.append(share, 0.0)[groups.index]
+    model = of_precisions(groups, c, np.maximum(total - c, 0.0), away, x * total, lighter)
     if parent is not None:
         # the fit moves by (C + H)^-1 C w_p with gamma: linear in it, so the slope in it is x'C w_p
         gradient = np.append(gradient, np.sum(x * c * parent))
