@@ -221,7 +221,9 @@ class _Search:
         curves = CubicSpline(GRID, (self._model() + of_prior).T)(_FINE).T
         reached = self.at[:, None] + _FINE
         inside = (np.abs(_FINE) <= self.radius[:, None]) & (reached >= self.low[:, None])
-        inside = (inside & (reached <= self.high[:, None])) | (_FINE == 0.0)
+        # downhill alone: a slope that keeps its sign would never shrink a box that is left to and fro
+        inside &= (reached <= self.high[:, None]) & (_FINE * self.slope[:, None] <= 0.0)
+        inside |= _FINE == 0.0
         curves = np.where(inside, curves, np.inf)
         best = curves.argmin(axis=1)
         falls = -curves[np.arange(best.size), best]
