@@ -113,16 +113,19 @@ def minimize_smooth(
     # in the variables v = w / scale the identity is a good first Hessian: in w it is 1 / scale^2
     path = _Path(objective, start, monitor, kept, scale * scale, known, gradient_tolerance)
 
+    def is_flat() -> bool:
+        # a gradient of zero is within any tolerance: without a decrement to reach none is computed
+        return path.norm <= gradient_tolerance or (decrement > 0.0 and path.decrement <= decrement)
+
     def step() -> str:
         if path.n_evaluations == 1:
             monitor.check()
-            if path.norm <= gradient_tolerance or path.decrement <= decrement:
+            if is_flat():
                 return "converged"
         before = path.value
         if not path.step():
             return "converged" if path.hidden else "stalled"
-        ended = path.norm <= gradient_tolerance or path.decrement <= decrement
-        if ended or (until is not None and until(path.w)):
+        if is_flat() or (until is not None and until(path.w)):
             return "converged"
         least = least_gain * max(abs(before), abs(path.value), 1.0)
         return "stalled" if least_gain and before - path.value <= least else ""
