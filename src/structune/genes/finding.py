@@ -296,6 +296,7 @@ def predicted(
     alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences
 
     def predict(some: list[AnnotatedSequence]) -> Found:
+        """Some sequences, each with its genes; none once the iterator is closed."""
         return [] if stopped.is_set() else list(zip(some, alone.predict(some, **evidence(some)), strict=True))
 
     shared = batches(sequences, lambda each: len(each.sequence), _MOST_BASES, _MOST_SEQUENCES)

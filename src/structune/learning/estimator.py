@@ -252,10 +252,11 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         if reason and cv is None and tuning not in (None, "majorize"):
             tuning, reason = None, "there are too few examples to hold some out"
         tuner = None if tuning is None else self._make_tuner(tuning)
-        if tuner is not None and not l1.any():
+        has_templates = self._natural_groups == "template" and self.groups == "template"
+        if tuner is not None and not l1.any() and has_templates:
             share = cv if tuner.needs_splits and cv in PARTS else 1
             self._n_heldout = int(min(share, 1) * len(shard))
-            groups = self._weight_groups(structure)
+            groups = self._weight_groups(structure)  # merged, as many as held-out sequences tell apart
             l1 = self._l1(groups)
         if l1.any():
             if constraints is not None:

@@ -124,6 +124,7 @@ def _fit_given(
     monitor: Monitor,
     passes: PassCount,
 ) -> TuningResult:
+    """Fit on all data with precisions that are given, and tell of it as tuners do."""
     risk, groups = problem.full, problem.groups
     with np.errstate(divide="ignore"):  # beside an l1 penalty a precision may be 0
         penalty = GroupedL2(groups, np.log(precisions))

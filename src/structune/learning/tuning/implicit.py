@@ -139,6 +139,7 @@ class _Search:
             self._restore(self.kept.state)
 
     def run(self) -> str:
+        """Go from point to point to the end; returns how it ended."""
         try:
             while not self.status:
                 if self.n_evaluations == self.tuner.max_evaluations:
@@ -160,16 +161,15 @@ class _Search:
             at_edge = np.abs(step) > np.minimum(0.9 * self.radius, self.radius - 1.1 * finest)
             grown = np.where(at_edge, np.minimum(_GROW * self.radius, FARTHEST), self.radius)
             self.radius = np.where(turned, np.maximum(_SHRINK * np.abs(step), finest), grown)
-        else:
-            self.first_loss = sum(point.value for point in points)
-            self.first_doubt = sum(point.undone for point in points)
+        self.loss, undone = _loss(points), sum(point.undone for point in points)
+        if not self.points:
+            self.first_loss, self.first_doubt = self.loss, undone
         self.points, self.at, self.slope = points, self.d, slope
-        self.loss = sum(point.value for point in points)
         step, gain = self._lowest()
         self.monitor.history[-1]["possible_gain"] = gain
         # what loose fits expect is not believed; those that were asked for less than is enough are not loose
         enough, asked = self.tuner.tolerance * abs(self.loss), self.expected
-        exact = (asked is not None and asked <= enough) or sum(point.undone for point in points) <= enough
+        exact = (asked is not None and asked <= enough) or undone <= enough
         if gain <= enough and exact:
             self.status = "converged"
         self.d, self.expected = self.at + step, gain
@@ -197,7 +197,7 @@ class _Search:
         self.monitor.record(
             stage,
             done=self.n_evaluations / self.tuner.max_evaluations,
-            heldout_loss=sum(point.value for point in points),
+            heldout_loss=_loss(points),
             gradient=self._slope(points, d).tolist(),
             log_precision=own.tolist(),
             **({} if self.problem.parent is None else {"gamma": gamma}),
@@ -250,7 +250,7 @@ class _Search:
         if self.tuner.start is None and self.first_loss - self.first_doubt - self.loss > chance:
             return
         points = self.evaluate(self.center, self.tuner.tolerance * abs(self.loss), "untuned")
-        untuned = sum(point.value for point in points)
+        untuned = _loss(points)
         if untuned - self.loss <= chance:
             self.points, self.at, self.loss = points, self.center, untuned
 
@@ -284,7 +284,7 @@ class _Search:
             fit = Solution(w, np.nan, np.full_like(w, np.nan), 0, "converged", pairs=known)
             own = self._parts(self.at)[0]
             self.points.append(HyperGradient(float(value), np.zeros(k), model, own, fit, x, 0, 0.0))
-        self.loss = sum(point.value for point in self.points)
+        self.loss = _loss(self.points)
 
     def finish(self, status: str) -> TuningResult:
         # the precisions are those of the prior of the weights, which more data do not change: all data are
@@ -324,6 +324,11 @@ class _Search:
         return d[:n], _UNIT_OF_GAMMA * float(d[n:].sum())
 
 
+def _loss(points: list[HyperGradient]) -> float:
+    """The held-out losses of all splits together."""
+    return sum(point.value for point in points)
+
+
 def _of_risks(
     risks: tuple[Risk, Risk],
     parent: FloatArray | None,
@@ -345,9 +350,7 @@ class HyperGradient:
 
     value: float  # corrected to first order for what the fit on the training part left undone
     gradient: FloatArray
-    model: (
-        FloatArray  # of its change as each log precision alone moves by `GRID`, and gamma by quarters of it
-    )
+    model: FloatArray  # its change as each log precision alone moves by `GRID`, gamma by quarters of that
     log_precision: FloatArray
     fit: Solution  # on the training part
     x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss

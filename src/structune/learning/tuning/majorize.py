@@ -179,6 +179,7 @@ class _Steps:
         return np.log(np.where(mean_square > 0, mean_square, 1.0))
 
     def run(self) -> TuningResult:
+        """Update and fit by turns until precisions settle, set their level, and fit to the end."""
         status = "iterations"
         try:
             if self.first_loss is None:
