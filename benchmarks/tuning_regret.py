@@ -224,7 +224,9 @@ def plot(sets: dict[str, Any], path: Path) -> None:
 
 
 def starts(name: str, task: Task) -> dict[str, Any]:
-    n = len(task.train[0])
+    """Held-out losses of one set after searches from all starts, and whether two from the same are equal."""
+    encoded = task.make()._encode_training(*task.train)  # those that can be learned from
+    n = len(encoded.shard)
     order = np.random.default_rng(0).permutation(n)
     options: dict[str, Any] = {"cv": [(np.sort(order[n // 5 :]), np.sort(order[: n // 5]))]}
     if name == "dna, 300":
@@ -233,14 +235,14 @@ def starts(name: str, task: Task) -> dict[str, Any]:
         task.make(tuning=ImplicitTuner(start=start), **options).fit(*task.train)
         for start in (*STARTS, STARTS[2])
     ]
+    structure, model = encoded.structure, models[0]
+    groups, origin = model._weight_groups(structure), model._origin(structure)
+    problem = TuningProblem.build(
+        structure, LogLoss(), encoded.shard, groups, cv=options["cv"], origin=origin
+    )
+    (split,) = problem.splits
     losses = []
     for model in models[: len(STARTS)]:
-        found = task.make(**options)._encode_training(*task.train)
-        groups, origin = model._weight_groups(found.structure), model._origin(found.structure)
-        problem = TuningProblem.build(
-            found.structure, LogLoss(), found.shard, groups, cv=options["cv"], origin=origin
-        )
-        (split,) = problem.splits
         w = fit_l2(split.train, groups.spread(model.penalty_), tolerance=1e-6).w
         losses.append(split.heldout.value(w))
     again = models[2], models[-1]

@@ -7,7 +7,6 @@ are drawn once, by seed; families of RNA and files of alignments lie on one side
 from __future__ import annotations
 
 import gzip
-import io
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -32,7 +31,7 @@ from structune import (
     SequenceTagger,
 )
 from structune.errors import DataError
-from structune.files.data_sets import data_folder
+from structune.files.data_sets import find
 
 USUAL = {  # c1 and c2 of CRFsuite
     "as it comes": (0.0, 1.0),
@@ -72,8 +71,7 @@ def log_losses(model: Any, shard: Any) -> Counts:
 
 
 def read(file: str) -> bytes:
-    content = ((data_folder() or Path()) / "sequence" / file).read_bytes()
-    return gzip.decompress(content) if file.endswith("gz") else content
+    return gzip.decompress(find(f"sequence/{file}").read_bytes())
 
 
 def fields(name: str) -> Strings:
@@ -150,11 +148,11 @@ def corpus(name: str, n: int, form: Callable[[Any], Any] = as_list) -> Task:
 
 def letters(n: int) -> Task:
     """Of handwritten words; a pixel is an attribute."""
-    with np.load(io.BytesIO(read("ocr_letters_taskar.npz"))) as data:
-        pixels, ends = np.unpackbits(data["pixels"], axis=1), np.cumsum(data["word_lengths"]).tolist()
-        rows = [[f"pixel={j}" for j in np.flatnonzero(row)] for row in pixels]
-        labels = [chr(ord("a") + y) for y in data["labels"]]
-    words = drawn([(rows[a:b], labels[a:b]) for a, b in zip([0, *ends], ends, strict=False)])
+    from ocr_letters import Words
+
+    known = Words()
+    rows = [[f"pixel={j}" for j in np.flatnonzero(row)] for row in known.images[:, :-1]]  # but the constant
+    words = drawn([(rows[end - len(y) : end], y) for end, y in zip(known.ends, known.letters, strict=True)])
     return tagging(words[:n], words[-2000:], whole=False)
 
 
@@ -302,9 +300,8 @@ def of_genes(make: Any, train: Any, test: Any, losses: Any, sizes: list[int], me
     def judge(model: Any) -> Counts:
         true = {piece.name: piece.transcripts for piece in test}
         found = dict(zip(true, model.predict(test), strict=True))
-        n_true, n_found, right, _ = (
-            gene_scores(true, found).counts[:, 1].T
-        )  # exons: whole genes without introns
+        # exons, which are whole genes without introns
+        n_true, n_found, right, _ = gene_scores(true, found).counts[:, 1].T
         return counts_of(losses(model), sizes, 2 * right, n_true + n_found)
 
     return Task((len(train), len(test)), make, (train,), judge, measure)
