@@ -35,10 +35,9 @@ from structune.structure import FloatArray, Groups
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
 FARTHEST = 3.0  # that a log precision may be moved at once
 _SPREAD = 2.5  # of the log precisions, around the usual ones: few held-out examples would choose at random
-_SHRINK, _GROW = 0.5, 1.2  # of a box (Riedmiller & Braun 1993)
-_SHARE = 0.1  # of what a move should gain: what the fits that tell of it may leave undone
+_SHRINK, _GROW = 0.5, 1.5  # of a box: their product is below 1, so that no way to and fro goes on for ever
+_SHARE = 0.01  # of what a move should gain: what the fits that tell of it may leave undone
 _MOST_PRODUCTS = 6  # for each linear system of the search: it goes on from the solution before
-_FIRST = 0.01  # of the loss at w = 0: what the first fits may leave undone
 
 GRID = np.linspace(-FARTHEST, FARTHEST, 13)
 _FINE = np.linspace(-FARTHEST, FARTHEST, 241)
@@ -180,10 +179,9 @@ class _Search:
         own, gamma = self._parts(d)
         n = len(self.problem.splits)
         parents = [split.parent for split in self.problem.splits]
-        undone = [
-            _FIRST * split.train.at_zero.value if expected is None else _SHARE * expected / n
-            for split in self.problem.splits
-        ]
+        # the first fits are as exact as the last: where loose ones lead, later ones are slow to leave
+        first = self.tuner.tolerance * sum(split.train.at_zero.value for split in self.problem.splits)
+        undone = [_SHARE * (first if expected is None else expected) / n] * n
         starts: Sequence[HyperGradient | None] = self.points or [None] * n
         # a gain is of second order in the slopes, and these are as exact as their linear systems
         share = 1.0 if expected is None or not self.loss else (expected / abs(self.loss)) ** 0.5
