@@ -34,14 +34,14 @@ from structune.structure import FloatArray, Groups
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
 FARTHEST = 3.0  # that a log precision may be moved at once
-_SPREAD = 2.5  # of the log precisions, around the usual ones: few held-out examples would choose at random
+_SPREAD = (BOUNDS[1] - BOUNDS[0]) / 4  # of their prior, around the usual ones
 _SHRINK, _GROW = 0.5, 1.5  # of a box: their product is below 1, so that no way to and fro goes on for ever
 _SHARE = 0.01  # of what a move should gain: what the fits that tell of it may leave undone
 _MOST_PRODUCTS = 6  # for each linear system of the search: it goes on from the solution before
 
 GRID = np.linspace(-FARTHEST, FARTHEST, 13)
 _FINE = np.linspace(-FARTHEST, FARTHEST, 241)
-_UNIT_OF_GAMMA = 0.25  # gamma, from 0 to 1, is moved in steps of this
+_UNIT_OF_GAMMA = 1.0 / FARTHEST  # gamma, from 0 to 1, may go from one end to the other at once
 _KEPT = ("n_evaluations", "first_loss", "first_doubt", "status")
 
 
@@ -50,12 +50,12 @@ class ImplicitTuner:
     """Minimises a held-out loss over the log precisions, by its implicit gradient.
 
     Each log precision goes to the lowest point of a model of the loss in a box of its own, which is halved
-    where the slope changes its sign, and else grows by a fifth where the move ended at its edge (resilient
+    where the slope changes its sign, and else grows by half where the move ended at its edge (as in resilient
     propagation, Riedmiller & Braun 1993). The model is that of Gauss and Newton with a diagonal Hessian, and
     knows how far precisions move weights. Fits are as exact as what the move should gain asks for, and go on
     from those before (Pedregosa 2016). To the held-out loss is added a prior of the log precisions, normal
-    around those of a fit without tuning with a standard deviation of 2.5: few examples tell little.
-    Precisions stay between 2^-10 and 2^14.
+    around those of a fit without tuning: few examples tell little. Precisions stay between 2^-10 and 2^14, a
+    range of four standard deviations of that prior.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _Search:
         self.passes = PassCount.of(monitor, *problem.risks)
         pairs = [(split.train, split.heldout) for split in problem.splits]
         self.splits = SideBySide(problem.full.executor, pairs, len(pairs))
-        # hyperparameters: a log precision a group and, with a parent, gamma in quarters, without a prior
+        # hyperparameters: a log precision a group and, with a parent, gamma in thirds, without a prior
         n, gammas = len(problem.groups), int(problem.parent is not None)
         self.low, self.high = (
             np.append(np.full(n, bound), np.full(gammas, of_gamma / _UNIT_OF_GAMMA))
@@ -214,7 +214,7 @@ class _Search:
 
     def _lowest(self) -> tuple[FloatArray, float]:
         """The best move of each hyperparameter in its box, and what the models have to gain by all."""
-        # the prior is 1/2 (d / 2.5)^2: by a step s it changes by s (d + s / 2) / 2.5^2
+        # the prior is 1/2 t d^2: by a step s it changes by t s (d + s / 2)
         of_prior = self.tightness[:, None] * GRID * ((self.at - self.center)[:, None] + GRID / 2)
         curves = CubicSpline(GRID, (self._model() + of_prior).T)(_FINE).T
         reached = self.at[:, None] + _FINE
@@ -348,7 +348,7 @@ class HyperGradient:
 
     value: float  # corrected to first order for what the fit on the training part left undone
     gradient: FloatArray
-    model: FloatArray  # its change as each log precision alone moves by `GRID`, gamma by quarters of that
+    model: FloatArray  # its change as each log precision alone moves by `GRID`, gamma by thirds of that
     log_precision: FloatArray
     fit: Solution  # on the training part
     x: FloatArray  # (C + H)^-1 times the gradient of the held-out loss
