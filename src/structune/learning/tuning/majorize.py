@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -323,31 +325,34 @@ def best_factor(
     pairs = [(split.train, split.heldout) for split in problem.splits]
     sizes = np.cumsum([heldout.n_parts for _, heldout in pairs])
     pairs = pairs[: int(np.searchsorted(sizes, _ENOUGH)) + 1]
-    splits, starts = SideBySide(problem.full.executor, pairs, len(pairs)), [w] * len(pairs)
-    losses, means = dict[int, float](), dict[int, FloatArray]()
+    splits = SideBySide(problem.full.executor, pairs, len(pairs))
+    losses, means = dict[tuple[int, int], float](), defaultdict[int, Any](float)
+    starts = [w] * len(pairs)
 
-    def value(step: int) -> float:
-        """Held-out loss and prior so many steps from the precisions given."""
-        if step not in losses:
+    def value(step: int, n: int = len(pairs)) -> float:
+        """Held-out loss of the first `n` splits, and prior, so many steps from the precisions given."""
+        if new := [k for k in range(n) if (step, k) not in losses]:
             point = log_precision + step * _STEP, np.zeros_like(log_precision)
             shared = problem.groups, tolerance, monitor
-            columns = range(len(pairs)), [point] * len(pairs), starts
-            fits = list(splits.map(fit_and_judge, *columns, shared=shared))
-            starts[:] = [fit for fit, _ in fits]
-            means[step] = np.mean(starts, axis=0)
-            losses[step] = float(sum(loss for _, loss in fits))
-            monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=losses[step])
-        return losses[step] + 0.5 * float(step * _STEP / _SPREAD) ** 2
+            columns = new, [point] * len(new), [starts[k] for k in new]
+            for k, (fit, loss) in zip(new, splits.map(fit_and_judge, *columns, shared=shared), strict=True):
+                starts[k], losses[step, k] = fit, loss
+                means[step] += fit / len(pairs)
+            found = sum(losses[step, k] for k in range(n))
+            monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=found, n_splits=n)
+        return sum(losses[step, k] for k in range(n)) + 0.5 * float(step * _STEP / _SPREAD) ** 2
 
-    # downhill in steps of log 4 until the lowest of three lies in the middle; the vertex of their parabola,
-    # at (f(-1) - f(1)) / (2 (f(-1) - 2 f(0) + f(1))), in steps from it
-    at, step = 0, -1 if value(-1) < value(0) else 1
-    while abs(at + step) < _FARTHEST and value(at + step) < value(at):
-        at += step
+    # downhill in steps of log 4, by two splits and then by all, until the lowest of three lies in the middle;
+    # the vertex of their parabola, at (f(-1) - f(1)) / (2 (f(-1) - 2 f(0) + f(1))), in steps from it
+    at = 0
+    for n in (min(2, len(pairs)), len(pairs)):
+        step = -1 if value(at - 1, n) < value(at, n) else 1
+        while abs(at + step) < _FARTHEST and value(at + step, n) < value(at, n):
+            at += step
     before, lowest, after = (value(at + side) for side in (-1, 0, 1))
     bend = before - 2.0 * lowest + after
     vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
-    return _STEP * (at + vertex), losses[at], means[at]
+    return _STEP * (at + vertex), sum(losses[at, k] for k in range(len(pairs))), means[at]
 
 
 # --- the same objective at once ---------------------------------------------------------------------------
