@@ -34,7 +34,7 @@ from structune.structure import FloatArray, Groups
 # nearly free, and switched off: the papers' values lie between
 BOUNDS = (-10 * np.log(2.0), 14 * np.log(2.0))
 FARTHEST = 3.0  # that a log precision may be moved at once
-_SPREAD = (BOUNDS[1] - BOUNDS[0]) / 4  # of their prior, around the usual ones
+SPREAD = (BOUNDS[1] - BOUNDS[0]) / 4  # of their prior, around the usual ones
 _SHRINK, _GROW = 0.5, 1.5  # of a box: their product is below 1, so that no way to and fro goes on for ever
 _SHARE = 0.01  # of what a move should gain: what the fits that tell of it may leave undone
 _MOST_PRODUCTS = 6  # for each linear system of the search: it goes on from the solution before
@@ -120,7 +120,7 @@ class _Search:
             np.append(np.full(n, bound), np.full(gammas, of_gamma / _UNIT_OF_GAMMA))
             for bound, of_gamma in zip(BOUNDS, (0.0, 1.0), strict=True)
         )
-        self.tightness = np.append(np.full(n, _SPREAD**-2), np.zeros(gammas))
+        self.tightness = np.append(np.full(n, SPREAD**-2), np.zeros(gammas))
         usual = np.zeros(n) if problem.usual is None else np.log(problem.usual)
         middle = np.full(gammas, 0.5 / _UNIT_OF_GAMMA)
         self.center = np.clip(np.append(usual, middle), self.low, self.high)
