@@ -222,7 +222,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         self._n_outputs = None
 
     def _l1(self, groups: Groups) -> FloatArray:
-        return super()._l1(groups) / self._unit
+        return super()._l1(groups) / (1.0 if self._learns_l1 else self._unit)
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
         if self.run is not None and self.run.checkpoint is not None:
