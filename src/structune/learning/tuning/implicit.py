@@ -37,7 +37,7 @@ FARTHEST = 3.0  # that a log precision may be moved at once
 _SPREAD = (BOUNDS[1] - BOUNDS[0]) / 4  # of their prior, around the usual ones
 _SHRINK, _GROW = 0.5, 1.5  # of a box: their product is below 1, so that no way to and fro goes on for ever
 _SHARE = 0.01  # of what a move should gain: what the fits that tell of it may leave undone
-_L1, _BESIDE_L1 = 1.0, 1.0  # the usual factor of an l1 penalty, and of the usual precisions beside it
+_L1 = 0.1  # the usual factor of an l1 penalty: of 0.1, 0.2 and 0.3 the lowest held-out loss over four corpora
 _MOST_PRODUCTS = 6  # for each linear system of the search: it goes on from the solution before
 
 GRID = np.linspace(-FARTHEST, FARTHEST, 13)
@@ -135,7 +135,6 @@ class _Search:
         )
         self.tightness = np.append(np.full(n_logs, _SPREAD**-2), np.zeros(gammas))
         usual = np.zeros(n) if problem.usual is None else np.log(problem.usual)
-        usual = usual + has_l1 * np.log(_BESIDE_L1)
         middle = np.append(np.full(int(has_l1), np.log(_L1)), np.full(gammas, 0.5 / _UNIT_OF_GAMMA))
         self.center = np.clip(np.append(usual, middle), self.low, self.high)
         start = usual if tuner.start is None else np.broadcast_to(np.log(tuner.start), n)
@@ -441,11 +440,11 @@ def hypergradient(
         steps, moves = _UNIT_OF_GAMMA * GRID, c * parent / total
         model = np.vstack([model, gradient[-1] * steps + 0.5 * (weight @ moves**2) * steps**2])
     if pull is not None:
-        # a weight goes no further than to zero
-        signed = np.sign(fit.w)
-        moves = -signed * np.minimum(pull * np.expm1(GRID)[:, None] / total, np.abs(fit.w))
-        gradient = np.append(gradient, -np.sum(x * pull * signed))
-        model = np.vstack([model, np.sum(moves * (x * total + 0.5 * weight * moves), axis=1)])
+        gradient = np.append(gradient, -np.sum(x * pull * np.sign(fit.w)))
+        # weights that are zero go, too, once others have followed them: with their part of grad l_H - H x
+        ways = np.where(fit.w != 0.0, x * total, slope - split.train.linearize(fit.w)(x))
+        pushed = total * fit.w - c * fit.w - split.train.value_and_gradient(fit.w)[1]
+        model = np.vstack([model, of_l1(pull, pushed, total, ways, weight)])
     undone = 0.5 * float(np.sum(fit.gradient**2 / total))
     return HyperGradient(value, gradient, model, log_precision, fit, x, solved.n_products, undone)
 
@@ -470,4 +469,18 @@ def of_precisions(
     for k, s in enumerate(GRID):
         moves = -away * precision * np.expm1(s) / (precision * np.exp(s) + hessian)
         model[:, k] = groups.sum(moves * (slope + 0.5 * weight * moves))
+    return model
+
+
+def of_l1(
+    l1: FloatArray, pushed: FloatArray, total: FloatArray, slope: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """The same as an l1 penalty is multiplied by e^s, s of `GRID`; shape (13,)."""
+    # As if c + h were the Hessian on the training part, w is (|b| - l1)+ sign(b) / (c + h) with b = h w - grad
+    # l_T(w): weights become zero as the penalty rises, and others begin to count as it falls
+    pushes = np.abs(pushed)
+    before, model = np.maximum(pushes - l1, 0.0), np.empty(GRID.size)
+    for k, s in enumerate(GRID):
+        moves = np.sign(pushed) * (np.maximum(pushes - l1 * np.exp(s), 0.0) - before) / total
+        model[k] = np.sum(moves * (slope + 0.5 * weight * moves))
     return model
