@@ -47,9 +47,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         determination). "prefix": those with the same text before ``__``, as in the names of a
         `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
         group name; or one group name per feature.
-    l1 : float or dict
+    l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
         w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+        "auto" learns one number together with the precisions, by tuning="implicit".
     fit_intercept : bool
         Fit an intercept. It has no penalty.
     cv : int, float, or splitter

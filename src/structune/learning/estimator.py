@@ -274,7 +274,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
                 raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
             if self._learns_l1:
                 if tuner is None:
-                    raise DataError("l1='auto': there are too few examples to hold some out; give l1 a number")
+                    raise DataError(
+                        "l1='auto': there are too few examples to hold some out; give l1 a number"
+                    )
             elif not getattr(tuner, "takes_l1", tuner is None):
                 raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
         penalty = self._precisions(groups)

@@ -228,7 +228,8 @@ class LbfgsCurvatures:
             return active, low_rank(diagonal, np.empty((0, active.size)), np.empty((0, 0)))
         # most steps of most weights are zero: what has moved, or may, is enough for all products
         known = np.flatnonzero(np.logical_or.reduce([moves, *(step != 0 for step, _, _ in pairs)]))
-        steps, changes = (np.array([pair[k][known] for pair in pairs]) for k in (0, 1))
+        steps = np.array([step[known] for step, _, _ in pairs])
+        changes = np.array([change[known] for _, change, _ in pairs])
         mixed = steps @ changes.T
         # y' M^-1 y / s' y: with it sigma M curves along the last step as the function does
         sigma = float(pairs[-1][1] @ (pairs[-1][1] / self._metric)) / mixed[-1, -1]

@@ -476,8 +476,8 @@ def of_l1(
     l1: FloatArray, pushed: FloatArray, total: FloatArray, slope: FloatArray, weight: FloatArray
 ) -> FloatArray:
     """The same as an l1 penalty is multiplied by e^s, s of `GRID`; shape (13,)."""
-    # As if c + h were the Hessian on the training part, w is (|b| - l1)+ sign(b) / (c + h) with b = h w - grad
-    # l_T(w): weights become zero as the penalty rises, and others begin to count as it falls
+    # As if c + h were the Hessian on the training part, w is (|b| - l1)+ sign(b) / (c + h) with b = h w -
+    # grad l_T(w): weights become zero as the penalty rises, and others begin to count as it falls
     pushes = np.abs(pushed)
     before, model = np.maximum(pushes - l1, 0.0), np.empty(GRID.size)
     for k, s in enumerate(GRID):
