@@ -17,6 +17,7 @@ from structune.errors import CapabilityError, DataError
 Array = NDArray[Any]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 HessianProduct = Callable[[FloatArray], FloatArray]
 _MOST_NAMED = 20  # groups in a message: there may be one a weight
 COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digits cancel

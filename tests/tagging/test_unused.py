@@ -113,6 +113,15 @@ def test_the_grid_chooses_both_penalties():
     assert model.coef_[: model.chain_.pairs.size].all()
 
 
+def test_auto_learns_both_penalties(tmp_path):
+    model = tagger(l1="auto", penalty=None, tuning="auto").fit(X, Y)
+    assert model.history_[0]["tuning"] == "implicit"
+    assert np.unique(model.l1_).size == 1
+    assert model.l1_[0] == next(each["l1"] for each in model.history_ if each.get("chosen"))
+    model.save(tmp_path / "m")
+    assert structune.load(tmp_path / "m").get_params()["l1"] == "auto"
+
+
 def test_shards_from_files(tmp_path):
     structune.write_shards(tagger(), tmp_path / "shards", X, Y)
     model, other = (tagger(run=Run(tolerance=1e-7)) for _ in range(2))
@@ -129,6 +138,9 @@ def test_shards_from_files(tmp_path):
         ({"loss": "margin"}, "l1=1.0 with loss='margin': expected a smooth loss"),
         ({"tuning": "implicit", "penalty": None}, "l1=1.0 with tuning='implicit': expected tuning=None or"),
         ({"constraints": "validation"}, "l1=1.0 with constraints: expected one of the two"),
+        ({"l1": "auto"}, "l1='auto' learns the precisions too: leave penalty out"),
+        ({"l1": "auto", "penalty": None, "tuning": "majorize"}, "l1='auto' with tuning='majorize': choose"),
+        ({"l1": "auto", "penalty": None, "tuning": "auto", "loss": "margin"}, "l1='auto' with loss='margin'"),
         ({"l1": -1.0}, "l1=-1.0: expected finite numbers >= 0"),
         ({"l1": {"words": 1.0}}, r"l1 names the groups \['words'\], expected some of \['bias', 'noise', "),
         ({"penalty": 0.0, "l1": {"w": 1.0}}, "penalty=0.0: expected finite numbers > 0, or 0 beside l1 > 0"),

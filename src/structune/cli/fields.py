@@ -59,11 +59,16 @@ class Number(click.ParamType[Any]):
 
 
 class GroupedNumbers(click.ParamType[Any]):
-    """Numbers, of which one is for all groups and others, as GROUP=NUMBER, for one of them."""
+    """Numbers, of which one is for all groups and others, as GROUP=NUMBER, for one of them; or a word."""
 
     name = "number"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str | None, float]:
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str | None, Any]:
+        if value in self.words:
+            return None, value
         name, is_of_group, number = str(value).rpartition("=")
         try:
             return (name if is_of_group else None), float(number)
@@ -167,14 +172,15 @@ class _Parameter:
 
     def shape(self) -> dict[str, Any]:
         """How click reads it."""
-        if words := re.findall(r'"([^"]+)"', self.type):
+        words = re.findall(r'"([^"]+)"', self.type)
+        if "float" in self.type and "dict" in self.type:
+            return {"type": GroupedNumbers(words), "multiple": True, "metavar": "NUMBER"}
+        if words:
             return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):
             return {"type": click.Choice([int(number) for number in numbers[1].split(",")])}
         if "float" in self.type and "int" in self.type:
             return {"type": Number(), "metavar": "NUMBER"}
-        if "dict" in self.type:
-            return {"type": GroupedNumbers(), "multiple": True, "metavar": "NUMBER"}
         return _shape({"bool": bool, "int": int, "float": float, "str": str}[re.split(r"[ ,]", self.type)[0]])
 
 

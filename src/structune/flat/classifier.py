@@ -45,7 +45,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         labels are (Chapelle et al. 2008).
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         How the regularization strength of each group is chosen. "auto" is "majorize", or None where `penalty`
-        or `l1` is given. "implicit" and "direct" need the log loss.
+        or a number for `l1` is given. "implicit" and "direct" need the log loss.
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
         group name (1 for others). By default tuned, or else 1. It is the inverse of scikit-learn's C. It may
@@ -55,9 +55,10 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         determination). "prefix": those with the same text before ``__``, as in the names of a
         `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
         group name; or one group name per feature.
-    l1 : float or dict
+    l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
         w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+        "auto" learns one number together with the precisions, by tuning="implicit".
     fit_intercept : bool
         Fit intercepts. They have no penalty; with losses but "log" a hundredth of that of other weights.
     class_weight : dict or "balanced", optional

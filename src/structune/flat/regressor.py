@@ -221,6 +221,13 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         super()._adopt(model)
         self._n_outputs = None
 
+    def _check_ranges(self) -> None:
+        super()._check_ranges()
+        if (
+            self._learns_l1
+        ):  # a usual weight of the penalty, from which to begin, is known for log losses only
+            raise DataError("l1='auto' is not for regression: give l1 a number, or leave it out")
+
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
 

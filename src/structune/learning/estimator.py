@@ -74,9 +74,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     penalty : float or dict, optional
         Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
         group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
-    l1 : float or dict
+    l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
         w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+        "auto" learns one number together with the precisions, by tuning="implicit".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         How the regularization strength of each group of weights is chosen. "auto" is "implicit", but None
         with `penalty`, `l1` or `constraints`, for a warm start, for losses that are not smooth, and with one
@@ -120,7 +121,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     loss: str | Loss = "log"
     penalty: float | Mapping[str, float] | None = None
-    l1: float | Mapping[str, float] = 0.0
+    l1: float | Mapping[str, float] | str = 0.0
     tuning: str | Tuner | None = "auto"
     groups: Any = "kind"
     cv: Any = None
@@ -151,6 +152,14 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         super()._check_ranges()
         if self.penalty is not None and self.tuning not in (None, "auto"):
             raise DataError(f"penalty={self.penalty!r} with tuning={self.tuning!r}: expected one of the two")
+        if self._learns_l1:
+            tuner = self.tuning
+            if self.penalty is not None:
+                raise DataError("l1='auto' learns the precisions too: leave penalty out, or give l1 a number")
+            if tuner not in ("auto", "implicit") and not getattr(tuner, "learns_l1", False):
+                raise DataError(
+                    f"l1='auto' with tuning={tuner!r}: choose tuning='implicit', or give l1 a number"
+                )
 
     @property
     @abstractmethod
@@ -253,7 +262,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             tuning, reason = None, "there are too few examples to hold some out"
         tuner = None if tuning is None else self._make_tuner(tuning)
         has_templates = self._natural_groups == "template" and self.groups == "template"
-        if tuner is not None and not l1.any() and has_templates:
+        if tuner is not None and (self._learns_l1 or not l1.any()) and has_templates:
             share = cv if tuner.needs_splits and cv in PARTS else 1
             self._n_heldout = int(min(share, 1) * len(shard))
             groups = self._weight_groups(structure)  # merged, as many as held-out sequences tell apart
@@ -263,7 +272,12 @@ class StructuredEstimator(FitsOnExecutor, ABC):
                 raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
             if not loss.smooth:
                 raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
-            if not getattr(tuner, "takes_l1", tuner is None):
+            if self._learns_l1:
+                if tuner is None:
+                    raise DataError(
+                        "l1='auto': there are too few examples to hold some out; give l1 a number"
+                    )
+            elif not getattr(tuner, "takes_l1", tuner is None):
                 raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
         penalty = self._precisions(groups)
         if reason == _WARM:
@@ -301,6 +315,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """What `tuning` stands for, and why, if that is "auto"; `problem` is as `_auto_tuning` takes it."""
         if self.tuning != "auto":
             return self.tuning, ""
+        if self._learns_l1:
+            return "implicit", "l1 is learned by the held-out loss"
         if self.penalty is not None or has_l1:
             return None, f"{'l1' if self.penalty is None else 'penalty'} is given"
         return self._auto or self._auto_tuning(*problem)
@@ -389,11 +405,15 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """Precisions of groups by name where `penalty` is None; of others 1."""
         return self._usual_penalty
 
+    @property
+    def _learns_l1(self) -> bool:
+        return isinstance(self.l1, str) and self.l1 == "auto"
+
     def _l1(self, groups: Groups) -> FloatArray:
-        """The weight of the l1 penalty of each group."""
-        values = groups.numbers("l1", self.l1, 0.0)
+        """The weight of the l1 penalty of each group; where it is learned, what a factor multiplies."""
+        values = groups.numbers("l1", 1.0 if self._learns_l1 else self.l1, 0.0)
         if not np.all(np.isfinite(values) & (values >= 0)):
-            raise DataError(f"l1={self.l1!r}: expected finite numbers >= 0")
+            raise DataError(f"l1={self.l1!r}: expected finite numbers >= 0, or 'auto'")
         return values
 
     def _weight_groups(self, structure: Structure) -> Groups:

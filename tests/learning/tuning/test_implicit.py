@@ -21,6 +21,7 @@ from structune.learning.tuning.implicit import (
     GRID,
     _Search,
     hypergradient,
+    of_l1,
     of_precisions,
 )
 from structune.learning.tuning.problem import TuningProblem
@@ -76,6 +77,26 @@ def test_gamma_is_learned():
         center = result.gamma * sign * w
         assert_allclose(result.w, fit_l2(problem.full, precision, center=center).w, atol=1e-2)
     assert ImplicitTuner().tune(problem).gamma is None
+
+
+def test_an_l1_penalty_is_learned():
+    """Where few features count the held-out loss falls, and many weights are zero, of the factor learned."""
+    problem = hmm_tuning_problem(n_relevant=2, n_features=40, which="grouped", cv=2)
+    shares = np.array([1.0, 1.0, 0.0])
+    result = ImplicitTuner(fit_tolerance=1e-8).tune(replace(problem, l1=shares))
+    steps = [record for record in result.history if record["stage"] == "implicit"]
+    assert result.status == "converged"
+    assert result.heldout_loss < 0.99 * steps[0]["heldout_loss"]
+    assert result.l1.max() == steps[-1]["l1"]
+    assert np.all((result.l1 > 0) == (shares > 0))
+    penalty = problem.groups.spread(result.l1)
+    assert np.mean(result.w[penalty > 0] == 0.0) > 0.3
+    precision = weight_precision(problem, result.log_precision)
+    again = fit_l2(problem.full, precision, l1=penalty, tolerance=1e-8)
+    assert_allclose(result.w, again.w, atol=1e-5)
+    splits = tuple(replace(split, parent=result.w) for split in problem.splits)
+    with pytest.raises(DataError, match="an l1 penalty and a parent"):
+        ImplicitTuner().tune(replace(problem, l1=shares, splits=splits, parent=result.w))
 
 
 def test_it_ends_where_the_gradient_is_small():
@@ -262,6 +283,46 @@ def test_the_slope_in_gamma(kind, gamma):
     assert point.gradient[-1] == pytest.approx(difference(0.0, 1.0), rel=1e-4, abs=1e-4 * scale)
     v = rng.normal(size=d.size)
     assert point.gradient[:-1] @ v == pytest.approx(difference(v, 0.0), rel=1e-4, abs=1e-4 * scale)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hessian"), [("chain", "exact"), ("classes", "exact"), ("classes", "dense")]
+)
+def test_the_slopes_beside_an_l1_penalty(kind, hessian):
+    """In the log precisions and in the log of the penalty: zeros stay, and the others move."""
+    problem, rng = tuning_problem(kind, "grouped", hessian=hessian), np.random.default_rng(0)
+    n = len(problem.groups)
+
+    def at(d):
+        l1 = np.full(n, np.exp(d[-1]))
+        ends = {"tolerance": 1e-11, "cg_tolerance": 1e-12}
+        return hypergradient(problem.splits[0], problem.groups, d[:-1], l1=l1, **ends)
+
+    d = np.append(rng.uniform(-2.0, 1.0, n), 0.0)
+    point, moves = at(d), 1e-4 * np.eye(n + 1)
+    found = [(at(d + move).value - at(d - move).value) / 2e-4 for move in moves]
+    assert 5 < np.count_nonzero(point.fit.w == 0.0) < point.fit.w.size
+    assert np.all(point.x[point.fit.w == 0.0] == 0.0)
+    assert_allclose(point.gradient, found, rtol=1e-5, atol=1e-7)
+    assert_allclose(CubicSpline(GRID, point.model[:-1].T)(0.0, 1), point.gradient[:-1], rtol=0.02, atol=1e-3)
+
+
+@pytest.mark.parametrize("s", [-3.0, -0.5, 0.5, 3.0])
+def test_independent_weights_and_an_l1_penalty(s):
+    """Some become zero as it rises, and some begin to count as it falls."""
+    rng = np.random.default_rng(1)
+    total, heldout, pushed, other = rng.uniform(0.5, 5.0, (4, 20))
+    l1 = np.full(20, 2.0)
+
+    def w(s):
+        return np.maximum(pushed - l1 * np.exp(s), 0.0) / total
+
+    def loss(s):
+        return np.sum(0.5 * heldout * (w(s) - other) ** 2)
+
+    assert 0 < np.count_nonzero(w(0.0)) < 20
+    model = of_l1(l1, pushed, total, heldout * (w(0.0) - other), heldout)
+    assert model[list(GRID).index(s)] == pytest.approx(loss(s) - loss(0.0), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["chain", "partial"])

@@ -59,9 +59,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
         signal, words of each length, ...). "single": all. "separate": none. Or those that a function of a
         weight's name gives the same group name.
-    l1 : float or dict
+    l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
         w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+        "auto" learns one number together with the precisions, by tuning="implicit".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
         `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.

@@ -35,6 +35,7 @@ def minimize_composite(
     *,
     gradient_tolerance: float,
     least_gain: float = np.inf,
+    decrement: float = 0.0,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
@@ -44,7 +45,9 @@ def minimize_composite(
     Saunders 2014; with the quadratics of L-BFGS, for conditional random fields, Zhong et al. 2014).
 
     Ends when the norm of the subgradient of least norm is at most `gradient_tolerance`, and a step has been
-    taken that gained no more than `least_gain`; if that is infinite, without a step too. `objective` gives
+    taken that gained no more than `least_gain`; if that is infinite, without a step too. With the quadratics
+    of L-BFGS it also ends when that subgradient p has p' D p of at most `decrement`, with D = scale^4, about
+    the diagonal of the inverse Hessian of f. `objective` gives
     value and gradient of f, `curvatures` makes the quadratics. The time budget of `monitor` is kept; Ctrl-C
     too gives the best iterate so far.
     """
@@ -64,7 +67,7 @@ def minimize_composite(
         shown = {"evaluation": path.n_evaluations, "objective": before, "gradient": norm}
         monitor.show("fit", done=done, **shown)
         monitor.check()
-        near = norm <= gradient_tolerance
+        near = norm <= gradient_tolerance or (decrement > 0.0 and curvatures.gain(path.pull) <= decrement)
         if near and gain <= least_gain:
             return "converged"
         moved = _go_toward_minimum(path, l1, curvatures, least_gain if near else -np.inf)
@@ -185,6 +188,10 @@ class NewtonCurvatures:
     def __init__(self, risk: Risk, precision: FloatArray) -> None:
         self._risk, self.given = risk, precision
 
+    def gain(self, slope: FloatArray) -> float:
+        """About twice what is left to gain: not known before a step, which tells it exactly."""
+        return np.inf
+
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
         """The weights that may move from `w`, and the quadratic of these alone.
 
@@ -203,25 +210,35 @@ class LbfgsCurvatures:
     share = 0.5
     pairs: Pairs | None
 
-    def __init__(self, scale: FloatArray) -> None:
-        self.given, self._metric, self.pairs = scale, scale**-2.0, Pairs(scale.size)
+    def __init__(self, scale: FloatArray, pairs: Pairs | None = None) -> None:
+        self.given, self._metric = scale, scale**-2.0
+        self.pairs = pairs.under() if pairs else Pairs(scale.size)
+
+    def gain(self, slope: FloatArray) -> float:
+        """About twice what is left to gain."""
+        return float(np.sum((slope / self._metric) ** 2))
 
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:
-        active = np.flatnonzero((w != 0) | (slope != 0))
+        moves = (w != 0) | (slope != 0)
+        active = np.flatnonzero(moves)
         assert self.pairs is not None
-        metric, rows = self._metric[active], self.pairs.rows()
-        if not len(rows):  # the first step has length 1 at most in the metric
+        metric, pairs = self._metric[active], self.pairs.kept
+        if not pairs:  # the first step has length 1 at most in the metric
             diagonal = metric * max(1.0, float(np.linalg.norm(slope)))
             return active, low_rank(diagonal, np.empty((0, active.size)), np.empty((0, 0)))
-        steps, changes = rows[:, 0], rows[:, 1]
+        # most steps of most weights are zero: what has moved, or may, is enough for all products
+        known = np.flatnonzero(np.logical_or.reduce([moves, *(step != 0 for step, _, _ in pairs)]))
+        steps = np.array([step[known] for step, _, _ in pairs])
+        changes = np.array([change[known] for _, change, _ in pairs])
         mixed = steps @ changes.T
         # y' M^-1 y / s' y: with it sigma M curves along the last step as the function does
-        sigma = float(changes[-1] @ (changes[-1] / self._metric)) / mixed[-1, -1]
+        sigma = float(pairs[-1][1] @ (pairs[-1][1] / self._metric)) / mixed[-1, -1]
         # B = D - [D S, Y] K^-1 [D S, Y]' with D = sigma M and K = [[S' D S, L], [L', -E]], where L is the
         # part of S' Y below its diagonal, and E that diagonal (theorem 2.3 there)
-        squares, lower = sigma * (steps @ (self._metric * steps).T), np.tril(mixed, -1)
+        squares, lower = sigma * (steps @ (self._metric[known] * steps).T), np.tril(mixed, -1)
         middle = np.block([[squares, lower], [lower.T, -np.diag(np.diag(mixed))]])
-        ends = np.concatenate((sigma * metric * steps[:, active], changes[:, active]))
+        own = moves[known]
+        ends = np.concatenate((sigma * metric * steps[:, own], changes[:, own]))
         return active, low_rank(sigma * metric, ends, middle)
 
 

@@ -62,7 +62,7 @@ def fit_l2(
         gap of ten times this, relative to the objective.
     decrement : float
         L-BFGS and Newton's method end, too, where g' (C + H)^-1 g, twice what a Newton step would gain, is at
-        most this; in L-BFGS with the diagonal of the Hessian H.
+        most this; in L-BFGS with the diagonal of the Hessian H. With `l1` only L-BFGS does.
     pairs : Pairs, optional
         What L-BFGS knows of the curvature, prior included.
 
@@ -99,8 +99,9 @@ def fit_l2(
             if fit.status != "stalled":
                 return fit
             w = fit.w
-        lbfgs = LbfgsCurvatures(curvature_scale(precision, risk.variance(w)))
-        return minimize_composite(objective, w, l1, lbfgs, **ends)
+        lbfgs = LbfgsCurvatures(curvature_scale(precision, risk.variance(w)), pairs)
+        fit = minimize_composite(objective, w, l1, lbfgs, decrement=decrement, **ends)
+        return replace(fit, pairs=lbfgs.pairs)
     if risk.dense or risk.quadratic:
         share = max(tolerance, (decrement / max(risk.at_zero.value, ROUNDING)) ** 0.5)
         fit = minimize_newton(objective, risk, precision, w, tolerance=share, **ends)

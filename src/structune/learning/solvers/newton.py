@@ -13,7 +13,7 @@ from structune.learning.solvers.lbfgs import Pairs
 from structune.learning.solvers.solution import MOST_HALVINGS, ROUNDING, Descent, Objective, Solution
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
-from structune.structure import FloatArray, HessianProduct
+from structune.structure import BoolArray, FloatArray, HessianProduct
 
 _LINEAR_SHARE = 0.1  # of the gradient, and of what the tolerance allows: what a linear system may leave
 # of a unit diagonal: the biases of all classes may move together, and nothing changes
@@ -91,7 +91,7 @@ class HessianSystem:
     # negative curvature turns up, MINRES solves the system: it asks for symmetry only, and the implicit
     # function theorem only for a nonsingular matrix. The preconditioner is the root of the diagonal, which
     # suits a gradient, as that lives in the frequent features. What L-BFGS has learned of C + H on its way to
-    # `w` makes it better.
+    # `w` makes it better. With a `support` the system is that of the weights there, and the others stay zero.
 
     def __init__(
         self,
@@ -100,9 +100,11 @@ class HessianSystem:
         w: FloatArray,
         monitor: Monitor | None = None,
         pairs: Pairs | None = None,
+        support: BoolArray | None = None,
     ) -> None:
         self.precision, self.monitor = precision, monitor or Monitor()
         self.pairs = pairs or Pairs(precision.size)
+        self._inside = 1.0 if support is None else support
         self.hessian_product = risk.linearize(w)
         self.diagonal = positive(precision + np.maximum(risk.variance(w), 0.0))
         self._metric = self.diagonal**-0.5
@@ -121,8 +123,8 @@ class HessianSystem:
         # a residual of 0 ends no iteration of SciPy's that is to come below 0
         tolerance = max(tolerance, np.finfo(float).eps)
         # BFGS pairs of the fit on top of the diagonal: they know the directions of large curvature
-        start, self._n = np.zeros_like(b) if start is None else start, 0
-        preconditioner = _operator(b.size, lambda v: self.pairs.times(v, self._metric))
+        b, start, self._n = self._inside * b, np.zeros_like(b) if start is None else self._inside * start, 0
+        preconditioner = _operator(b.size, lambda v: self._inside * self.pairs.times(v, self._metric))
         try:
             operator = _operator(b.size, self._positive)
             x, failure = cg(operator, b, x0=start, rtol=tolerance, maxiter=max_products, M=preconditioner)
@@ -143,7 +145,7 @@ class HessianSystem:
         self._n += 1
         self.monitor.show("linear system", product=self._n)
         self.monitor.check()
-        return np.asarray(self.hessian_product(v) + self.precision * v)
+        return np.asarray(self._inside * self.hessian_product(v) + self.precision * v)
 
     def _positive(self, v: FloatArray) -> FloatArray:
         """The product with C + H; raises `_NegativeCurvature` where that curves downward along `v`."""
@@ -161,15 +163,20 @@ def _operator(n: int, function: HessianProduct) -> LinearOperator:
 class FactoredSystem:
     """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix."""
 
-    def __init__(self, risk: Risk, precision: FloatArray, w: FloatArray) -> None:
+    def __init__(
+        self, risk: Risk, precision: FloatArray, w: FloatArray, support: BoolArray | None = None
+    ) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
+        self._inside = 1.0 if support is None else support
+        if support is not None:  # the others have no part in it
+            hessian = hessian * np.outer(support, support)
         self.diagonal = positive(np.diag(hessian) + precision)
         with one_thread():
             self._factor, self._scale = _factor(hessian, precision)
 
     def solve(self, b: FloatArray, start: FloatArray | None = None, **iterations: Any) -> LinearSolution:
         """Solve it; the start and the options are those of systems that are solved by iterations."""
-        return LinearSolution(_solved(self._factor, self._scale, b), 0, "cholesky", True)
+        return LinearSolution(_solved(self._factor, self._scale, self._inside * b), 0, "cholesky", True)
 
     def determined(self) -> FloatArray:
         """1 - C diag[(C + H)^-1], what the data determine of each weight; shape (n_weights,)."""
@@ -186,10 +193,12 @@ class FactoredSystem:
 
 
 def system_at(
-    risk: Risk, precision: FloatArray, w: FloatArray, **options: Any
+    risk: Risk, precision: FloatArray, w: FloatArray, support: BoolArray | None = None, **options: Any
 ) -> FactoredSystem | HessianSystem:
-    """The system at `w`, factored where the risk gives its Hessian as a matrix."""
-    return FactoredSystem(risk, precision, w) if risk.dense else HessianSystem(risk, precision, w, **options)
+    """The system at `w`, of the weights of a `support`; factored where the Hessian is at hand as a matrix."""
+    if risk.dense:
+        return FactoredSystem(risk, precision, w, support)
+    return HessianSystem(risk, precision, w, support=support, **options)
 
 
 def positive(diagonal: FloatArray) -> FloatArray:

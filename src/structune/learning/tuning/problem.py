@@ -73,7 +73,8 @@ class TuningProblem:
     name : str
         Of one of several problems, by which a checkpoint tells them apart.
     l1 : ndarray, shape (n_groups,), optional
-        Weights of an l1 penalty beside the precisions, for the grid.
+        Weights of an l1 penalty beside the precisions, which the grid and the implicit tuner multiply by a
+        factor that they choose.
     usual : ndarray, shape (n_groups,), optional
         Precisions of a fit without tuning; 1 by default.
     dealt : str
