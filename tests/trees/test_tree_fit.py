@@ -13,7 +13,7 @@ from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning.implicit import ImplicitTuner
+from structune.learning.tuning.implicit import SPREAD, ImplicitTuner
 from structune.running.monitor import Monitor
 from structune.trees import tree_fit
 from structune.trees.task_tree import TaskTree
@@ -212,7 +212,7 @@ def heldout_loss(splits, node, prior, parents, tolerance=1e-8):
 def of_precisions(prior, groups):
     """The prior of their logarithms, to a constant."""
     d = np.log(prior.factor * prior.base)
-    return sum(d[groups.index == j][0] ** 2 for j in range(len(groups))) / (2 * 2.5**2)
+    return sum(d[groups.index == j][0] ** 2 for j in range(len(groups))) / (2 * SPREAD**2)
 
 
 def test_each_node_is_at_a_minimum():
