@@ -73,7 +73,7 @@ class GroupedNumbers(click.ParamType[Any]):
         try:
             return (name if is_of_group else None), float(number)
         except ValueError:
-            self.fail("expected a number, or GROUP=NUMBER.", param, ctx)
+            self.fail(f"expected {', '.join(['a number', *self.words])}, or GROUP=NUMBER.", param, ctx)
 
 
 def option(default: Any = MISSING, *names: str, help: str, panel: str = "Data", **more: Any) -> Any:
@@ -174,7 +174,7 @@ class _Parameter:
         """How click reads it."""
         words = re.findall(r'"([^"]+)"', self.type)
         if "float" in self.type and "dict" in self.type:
-            return {"type": GroupedNumbers(words), "multiple": True, "metavar": "NUMBER"}
+            return {"type": GroupedNumbers(words), "multiple": True, "metavar": "|".join(["NUMBER", *words])}
         if words:
             return {"type": click.Choice(words), "multiple": self.type.startswith("sequence")}
         if numbers := re.fullmatch(r"\{([\d, ]+)\}", self.type):

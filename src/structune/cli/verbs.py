@@ -596,7 +596,7 @@ def command_of(verb: str, kind: Kind) -> Command | None:
 
 def _regularized(task: Task) -> str:
     """When `train` tunes."""
-    asked = {"penalty": "--penalty", "l1": "--l1", "constraints": "--constraints"}
+    asked = {"penalty": "--penalty", "l1": "a number for --l1", "constraints": "--constraints"}
     asked |= {"loss": "a --loss that is not smooth"} if task.methods[:1] == ("implicit",) else {}
     found = [text for name, text in asked.items() if name in task.penalties + task.parameters]
     return f", and tune the regularization unless you give {' or '.join(found)}" if task.methods else ""

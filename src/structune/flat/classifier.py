@@ -57,8 +57,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         group name; or one group name per feature.
     l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
-        "auto" learns one number together with the precisions, by tuning="implicit".
+        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
+        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
     fit_intercept : bool
         Fit intercepts. They have no penalty; with losses but "log" a hundredth of that of other weights.
     class_weight : dict or "balanced", optional

@@ -63,8 +63,8 @@ class RNAFolder(BlockEstimator):
         group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
     l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
-        "auto" learns one number together with the precisions, by tuning="implicit".
+        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
+        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
         `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.

@@ -60,8 +60,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         group name; names look like ``w[0]=the : DET`` and ``DET -> NOUN``.
     l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
-        "auto" learns one number together with the precisions, by tuning="implicit".
+        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
+        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
         `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.

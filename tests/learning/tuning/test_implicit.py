@@ -307,6 +307,17 @@ def test_the_slopes_beside_an_l1_penalty(kind, hessian):
     assert_allclose(CubicSpline(GRID, point.model[:-1].T)(0.0, 1), point.gradient[:-1], rtol=0.02, atol=1e-3)
 
 
+def test_the_model_beside_an_l1_penalty_is_the_same_by_a_matrix():
+    """Weights that enter the support move by their own curvature, not by their precision alone."""
+    found = []
+    for hessian in ("exact", "dense"):
+        problem = tuning_problem("classes", "grouped", hessian=hessian)
+        where, l1 = np.full(len(problem.groups), -5.0), np.full(len(problem.groups), 4.0)
+        ends = {"tolerance": 1e-10, "cg_tolerance": 1e-11}
+        found.append(hypergradient(problem.splits[0], problem.groups, where, l1=l1, **ends).model)
+    assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("s", [-3.0, -0.5, 0.5, 3.0])
 def test_independent_weights_and_an_l1_penalty(s):
     """Some become zero as it rises, and some begin to count as it falls."""

@@ -47,9 +47,8 @@ def minimize_composite(
     Ends when the norm of the subgradient of least norm is at most `gradient_tolerance`, and a step has been
     taken that gained no more than `least_gain`; if that is infinite, without a step too. With the quadratics
     of L-BFGS it also ends when that subgradient p has p' D p of at most `decrement`, with D = scale^4, about
-    the diagonal of the inverse Hessian of f. `objective` gives
-    value and gradient of f, `curvatures` makes the quadratics. The time budget of `monitor` is kept; Ctrl-C
-    too gives the best iterate so far.
+    the inverse of the diagonal of the Hessian of f. `objective` gives value and gradient of f, `curvatures`
+    makes the quadratics. The time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, l1, curvatures.given, gradient_tolerance, least_gain)

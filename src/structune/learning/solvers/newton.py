@@ -161,16 +161,16 @@ def _operator(n: int, function: HessianProduct) -> LinearOperator:
 
 
 class FactoredSystem:
-    """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix."""
+    """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix of all weights."""
 
     def __init__(
         self, risk: Risk, precision: FloatArray, w: FloatArray, support: BoolArray | None = None
     ) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
         self._inside = 1.0 if support is None else support
+        self.diagonal = positive(np.diag(hessian) + precision)
         if support is not None:  # the others have no part in it
             hessian = hessian * np.outer(support, support)
-        self.diagonal = positive(np.diag(hessian) + precision)
         with one_thread():
             self._factor, self._scale = _factor(hessian, precision)
 

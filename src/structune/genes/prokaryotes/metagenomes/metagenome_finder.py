@@ -53,11 +53,11 @@ class MetagenomeFinder(OrfFinder):
         group name.
     l1 : float, dict, or "auto"
         Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
-        "auto" learns one number together with the precisions, by tuning="implicit".
+        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
+        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         How the regularization strength of each group of weights is chosen. "auto" and None fit with
-        `penalty`. "implicit" and "direct" need the log loss.
+        `penalty`, but "auto" is "implicit" with l1="auto". "implicit" and "direct" need the log loss.
     code : int
         Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
