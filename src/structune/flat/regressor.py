@@ -223,9 +223,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _check_ranges(self) -> None:
         super()._check_ranges()
-        if (
-            self._learns_l1
-        ):  # a usual weight of the penalty, from which to begin, is known for log losses only
+        # a usual weight of the penalty, from which to begin, is known for log losses only
+        if self._learns_l1:
             raise DataError("l1='auto' is not for regression: give l1 a number, or leave it out")
 
     def _l1(self, groups: Groups) -> FloatArray:

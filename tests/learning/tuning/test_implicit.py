@@ -19,6 +19,7 @@ from structune.learning.tuning import ImplicitTuner
 from structune.learning.tuning.implicit import (
     BOUNDS,
     GRID,
+    SPREAD,
     _Search,
     hypergradient,
     of_l1,
@@ -105,7 +106,7 @@ def test_it_ends_where_the_gradient_is_small():
     _, gradient = value_and_gradient(problem, result.log_precision, **TIGHT)
     inside = (result.log_precision > BOUNDS[0] + 1e-6) & (result.log_precision < BOUNDS[1] - 1e-6)
     assert result.status == "converged"
-    prior = result.log_precision / ((BOUNDS[1] - BOUNDS[0]) / 4) ** 2
+    prior = result.log_precision / SPREAD**2
     assert np.abs((gradient + prior)[inside]).max() < 1e-3 * result.heldout_loss
 
 

@@ -329,6 +329,10 @@ def best_factor(
     losses, means = dict[tuple[int, int], float](), defaultdict[int, Any](float)
     starts = [w] * len(pairs)
 
+    def heldout(step: int, n: int = len(pairs)) -> float:
+        """Held-out loss of the first `n` splits, which were fitted there."""
+        return sum(losses[step, k] for k in range(n))
+
     def value(step: int, n: int = len(pairs)) -> float:
         """Held-out loss of the first `n` splits, and prior, so many steps from the precisions given."""
         if new := [k for k in range(n) if (step, k) not in losses]:
@@ -338,9 +342,9 @@ def best_factor(
             for k, (fit, loss) in zip(new, splits.map(fit_and_judge, *columns, shared=shared), strict=True):
                 starts[k], losses[step, k] = fit, loss
                 means[step] += fit / len(pairs)
-            found = sum(losses[step, k] for k in range(n))
-            monitor.record("calibrate", factor=float(np.exp(step * _STEP)), held_out=found, n_splits=n)
-        return sum(losses[step, k] for k in range(n)) + 0.5 * float(step * _STEP / _SPREAD) ** 2
+            told = {"factor": float(np.exp(step * _STEP)), "held_out": heldout(step, n)}
+            monitor.record("calibrate", **told, n_splits=n)
+        return heldout(step, n) + 0.5 * float(step * _STEP / _SPREAD) ** 2
 
     # downhill in steps of log 4, by two splits and then by all, until the lowest of three lies in the middle;
     # the vertex of their parabola, at (f(-1) - f(1)) / (2 (f(-1) - 2 f(0) + f(1))), in steps from it
@@ -352,7 +356,7 @@ def best_factor(
     before, lowest, after = (value(at + side) for side in (-1, 0, 1))
     bend = before - 2.0 * lowest + after
     vertex = float(np.clip(0.5 * (before - after) / bend, -1.0, 1.0)) if bend > 0.0 else 0.0
-    return _STEP * (at + vertex), sum(losses[at, k] for k in range(len(pairs))), means[at]
+    return _STEP * (at + vertex), heldout(at), means[at]
 
 
 # --- the same objective at once ---------------------------------------------------------------------------
