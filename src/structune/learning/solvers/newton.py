@@ -167,6 +167,7 @@ class FactoredSystem:
         self, risk: Risk, precision: FloatArray, w: FloatArray, support: BoolArray | None = None
     ) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
+        self.hessian_product: HessianProduct = hessian.__matmul__
         self._inside = 1.0 if support is None else support
         self.diagonal = positive(np.diag(hessian) + precision)
         if support is not None:  # the others have no part in it

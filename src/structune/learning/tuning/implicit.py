@@ -363,7 +363,7 @@ def _of_risks(
 class HyperGradient:
     """A held-out loss as a function of the log precisions and, the last, of a log factor of l1, or gamma."""
 
-    value: float  # corrected to first order for what the fit on the training part left undone
+    value: float
     gradient: FloatArray
     model: FloatArray  # its change as each log precision alone moves by `GRID`, gamma by thirds of that
     log_precision: FloatArray
@@ -415,16 +415,13 @@ def hypergradient(
     fit.check()
     support = None if l1 is None else fit.w != 0.0
     try:
-        loss, slope = split.heldout.value_and_gradient(fit.w)
+        value, slope = split.heldout.value_and_gradient(fit.w)
         system = system_at(split.train, c, fit.w, support, monitor=monitor, pairs=fit.pairs)
         solved = system.solve(slope, x, tolerance=cg_tolerance, max_products=max_products)
         weight, product = split.heldout.variance(fit.w), split.heldout.linearize(fit.w)
     except STOPS as stop:
         raise FitStopped(stop_status(stop), fit.w) from None
     x, total = solved.x, system.diagonal
-    # the optimum lies (C + H)^-1 r away, r the gradient that is left, and the held-out loss there is lower by
-    # x' r to first order
-    value = loss - float(np.einsum("i,i", x, fit.gradient))
     away = fit.w if center is None else fit.w - center
     gradient = -groups.sum(x * c * away)
     # the curvature of a group, as all go the way that their slopes tell: one product for all groups
@@ -442,7 +439,7 @@ def hypergradient(
     if pull is not None:
         gradient = np.append(gradient, -np.sum(x * pull * np.sign(fit.w)))
         # weights that are zero go, too, once others have followed them: with their part of grad l_H - H x
-        ways = np.where(fit.w != 0.0, x * total, slope - split.train.linearize(fit.w)(x))
+        ways = np.where(fit.w != 0.0, x * total, slope - system.hessian_product(x))
         pushed = total * fit.w - c * fit.w - split.train.value_and_gradient(fit.w)[1]
         model = np.vstack([model, of_l1(pull, pushed, total, ways, weight)])
     undone = 0.5 * float(np.sum(fit.gradient**2 / total))
