@@ -9,8 +9,8 @@ The sets are those of `tuning_sets.py`. Nothing is chosen on test data but by th
 weights of 2^-10 .. 2^6, of the lowest test loss. "grid" has the same values, and holds data out. The peer of
 taggers is CRFsuite with one of four usual settings, by the log loss of a fifth of the training sequences,
 held out, and at most 100 iterations; that of tables LogisticRegressionCV (10 values, five folds, log loss) or
-RidgeCV (21 values, leaves one out). Other structures have none. The elastic net is `l1="auto"`, which rankings
-and regression do not have; "zeros" is the share of weights that are exactly zero.
+RidgeCV (21 values, leaves one out). Other structures have none. The elastic net is `l1="auto"`, which
+rankings and regression do not have; "zeros" is the share of weights that are exactly zero.
 
 The loss is -log p of what is known of a test example by part (token, base, match, gene), in regression the
 squared error, of rankings 1 - NDCG@10. Regret is how far it is above the lowest of all methods, relative to
