@@ -101,6 +101,20 @@ def test_constant_outputs(tuning):
     assert_allclose(model.predict(X), 0.1, rtol=1e-12)
 
 
+def test_many_more_features_than_examples_in_groups():
+    """Bounds of counts, updated to the end, gave one group all that there is to explain."""
+    rng = np.random.default_rng(1)
+    x, group = rng.normal(size=(400, 2400)), np.repeat(np.arange(12), 200)
+    f = x @ (rng.normal(size=2400) * np.where(group < 3, rng.uniform(0.3, 1.0, 12)[group], 0.0))
+    y = f + rng.normal(size=400) * f.std() / 3
+    groups = [f"group {k}" for k in group]
+    scores = [
+        Regressor(tuning=tuning, groups=groups).fit(x[:100], y[:100]).score(x[100:], y[100:])
+        for tuning in (None, "auto")
+    ]
+    assert scores[1] > scores[0] > 0
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("tuning", [None, "majorize", "direct"])
 def test_one_example(tuning, fit_intercept):

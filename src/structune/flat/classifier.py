@@ -270,4 +270,5 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
 
 
 def _are_plain(labels: list[Any]) -> bool:
+    """Whether all are of one type that a model file can hold."""
     return {type(label) for label in labels} in ({str}, {int}, {float}, {bool})

@@ -256,7 +256,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self._n_heldout = None
         groups = self._weight_groups(structure)
         constraints, l1 = self._constraints(structure, loss, shard), self._l1(groups)
-        cv = possible_parts(shard, example_groups, self.cv) if self.tuning == "auto" else self.cv
+        is_chosen = self.tuning == "auto" or self.cv is None
+        cv = possible_parts(shard, example_groups, self.cv) if is_chosen else self.cv
         tuning, reason = self._chosen_tuning(bool(l1.any()), structure, loss, start, constraints)
         if reason and cv is None and tuning not in (None, "majorize"):
             tuning, reason = None, "there are too few examples to hold some out"

@@ -276,6 +276,7 @@ class _Search:
         return {**numbers, **vectors, **learned, **pairs, "expected": float(self.expected or 0.0)}
 
     def _restore(self, state: Restored) -> None:
+        """Go on from a checkpoint; raises an error where it has what no search has."""
         k, n, n_weights = self.low.size, len(self.problem.splits), self.problem.full.n_weights
         for name in ("d", "at", "slope", "radius"):
             setattr(self, name, state.array(name, k))

@@ -153,7 +153,6 @@ class _Steps:
         # one precision for all weights, which held-out examples will choose anew, may be anywhere near
         is_rough = len(self.groups) == 1 and self.is_calibrated
         self.is_bounded = is_rough or not _is_countable(self.risk)
-        self.makes_few = is_rough or "dense_hessian" not in self.risk.structure.capabilities
         # with a convex loss any progress on the majorising quadratic lowers the integrated objective, so that
         # fits before the last are loose; the convex-concave procedure starts every fit anew, and may not
         self.loose = tuner.fit_tolerance * (_LOOSE**2 if is_rough else _LOOSE)
@@ -188,7 +187,7 @@ class _Steps:
                 self._fit(self.loose)
                 self.kept.keep(self._state)
             while self.n_updates < self.tuner.max_iterations:
-                few = self.effective and self.n_updates >= _FEW_UPDATES and self.makes_few
+                few = self.effective and self.n_updates >= _FEW_UPDATES and self.is_bounded
                 if few or self._update() <= self.tuner.tolerance:
                     status = "converged"
                     break
@@ -290,7 +289,7 @@ class _Steps:
         last, went = self.moves
         change = np.divide(last - move, went, out=np.ones_like(move), where=np.abs(went) > _NO_MOVE)
         way = move / np.clip(change, 1.0 / _MOST_STRETCHED, 1.0 / _LEAST_STRETCHED)
-        stretched = self.effective and not self.makes_few
+        stretched = self.effective and not self.is_bounded
         step = move + np.clip(way - move, -_MOST_ADDED, _MOST_ADDED) if stretched else move
         is_first, self.moves = not np.any(self.moves), np.array([move, step])
         *log_precision, log_noise = before + step
