@@ -12,7 +12,6 @@ BIN := .venv/bin
 	touch $@
 
 demo: .venv/installed
-	$(BIN)/python examples/folding.py
 	$(BIN)/python examples/demo.py
 
 test: .venv/installed

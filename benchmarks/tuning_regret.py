@@ -10,7 +10,7 @@ weights of 2^-10 .. 2^6, of the lowest test loss. "grid" has the same values, an
 taggers is CRFsuite with one of four usual settings, by the log loss of a fifth of the training sequences,
 held out, and at most 100 iterations; that of tables LogisticRegressionCV (10 values, five folds, log loss) or
 RidgeCV (21 values, leaves one out). Other structures have none. The elastic net is `l1="auto"`, which
-rankings and regression do not have; "zeros" is the share of weights that are exactly zero.
+rankings and regression do not have.
 
 The loss is -log p of what is known of a test example by part (token, base, match, gene), in regression the
 squared error, of rankings 1 - NDCG@10. Regret is how far it is above the lowest of all methods, relative to
@@ -106,7 +106,6 @@ def run(name: str, task: Task) -> dict[str, Any]:
             continue
         counts[method] = task.judge(model)
         told = {"groups": len(model.penalty_), "status": model.status_}
-        told["zeros"] = float(np.mean(model.coef_ == 0.0))
         rows[method] = {"passes": model.passes_, "seconds": seconds, **told}
     for method, search in (("peer", task.peer), ("oracle", partial(oracle, task))):
         if search is not None:

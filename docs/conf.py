@@ -47,7 +47,7 @@ sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": str(ROOT / "examples"),  # folders with a README are sections: that of plugin is a Readme
     "gallery_dirs": "generated/gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"(^|/)(demo|folding)\.py$",  # what `make demo` runs
+    "ignore_pattern": r"(^|/)demo\.py$",  # what `make demo` runs
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "download_all_examples": False,

@@ -1,10 +1,10 @@
-"""Structured predictors that can tune their regularization.
+"""Structured prediction with automatic choice of the regularization.
 
-A room for each kind of prediction: `structune.tagging`, `structune.rna`, `structune.alignment`,
-`structune.genes`, `structune.ranking`, `structune.flat`, and `structune.trees` for related tasks. Below them
-lies what all stand on: `structune.learning`, `structune.running`, `structune.files`, `structune.structure`,
-`structune.kernels`. Above them `structune.plots`, `structune.html_reports`, `structune.cli`. What there is to
-predict is listed in `structune.kinds`.
+One module for each type of model: `structune.tagging`, `structune.rna`, `structune.alignment`,
+`structune.genes`, `structune.ranking` and `structune.flat`; `structune.trees` is for related tasks. All of
+them use `structune.learning`, `structune.running`, `structune.files`, `structune.structure` and
+`structune.kernels`. `structune.plots`, `structune.html_reports` and `structune.cli` show and run models.
+`structune.kinds` lists the model types.
 
 Public names load when first used, so that ``import structune`` stays fast.
 """

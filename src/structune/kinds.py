@@ -1,7 +1,7 @@
-"""What can be predicted: the one table of kinds, ours and those of installed packages.
+"""The table of model types: those of structune and those of installed packages.
 
-A kind has one word, by which the command line, model files and folders of shards call it. Packages add kinds
-by entry points of the group ``structune.kinds``, each a `Kind`; `docs/extending.md` builds one.
+A `Kind` describes one type. Its `word` names it on the command line, in model files and in folders of shards.
+Packages add types by entry points of the group ``structune.kinds``; `docs/extending.md` shows an example.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _COMMANDS = {"train", "tune", "predict", "evaluate", "shard", "warm"}  # that no
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of prediction.
+    """Description of a type of model.
 
-    Classes are told as ``"package.module:Class"``, and imported when they are needed.
+    Classes are given as ``"package.module:Class"`` and imported when they are needed.
 
     Attributes
     ----------
     word : str
-        What it is called, by commands and in files.
+        Name of the type in commands and files, such as ``"rna"``.
     estimator : str
-        Its class, which `structune.load` makes of a model file.
+        Class of the models; `structune.load` returns an instance of it.
     about : str
-        What is predicted, from which files: a clause of the help.
+        What is predicted, from which files: a phrase for the help.
     task : str, optional
-        Its `structune.cli.task.Task`, for the command line, as ``"package.module:object"``.
+        `structune.cli.task.Task` for the command line, as ``"package.module:object"``.
     own : tuple of str
-        Commands that no other kind has, such as ``fold``.
+        Commands that only this type has, such as ``fold``.
     shard : str, optional
-        The class of its shards, if folders can hold them.
+        Class of the shards, if examples can be written to folders of shards.
     """
 
     word: str
@@ -50,12 +50,12 @@ class Kind:
 
     def __post_init__(self) -> None:
         if not isinstance(self.own, tuple):
-            raise DataError(f"kind {self.word!r}: found {self.own!r}, expected a tuple of words")
+            raise DataError(f"kind {self.word!r}: own must be a tuple of command names, not {self.own!r}")
         for place in (self.estimator, self.shard, self.task):
             if place is not None and place.count(":") != 1:
-                raise DataError(f"kind {self.word!r}: found {place!r}, expected 'package.module:Class'")
+                raise DataError(f"kind {self.word!r}: {place!r} must have the form 'package.module:Class'")
         if self.own and self.task is None:
-            raise DataError(f"kind {self.word!r}: found the commands {self.own}, expected a task, too")
+            raise DataError(f"kind {self.word!r}: the commands {self.own} need a task")
 
     @property
     def estimator_class(self) -> Any:
@@ -64,7 +64,7 @@ class Kind:
     @property
     def shard_class(self) -> Any:
         if self.shard is None:
-            raise ModelFileError(f"the kind {self.word!r} has no folders of shards")
+            raise ModelFileError(f"models of type {self.word!r} cannot use folders of shards")
         return self._found(self.shard)
 
     def _found(self, place: str) -> Any:
@@ -73,11 +73,11 @@ class Kind:
             return getattr(import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise ModelFileError(
-                f"found no {place}, which is named by the kind {self.word!r} ({error})"
+                f"cannot import {place}, which the model type {self.word!r} needs: {error}"
             ) from error
 
     def make_task(self) -> Any:
-        """Its nouns for the command line, or None; none if those of another package cannot be imported."""
+        """The task for the command line; None if there is none, or if another package's cannot be imported."""
         if self.task is None:
             return None
         # a broken package must not take our commands with it
@@ -86,20 +86,20 @@ class Kind:
         except Exception as error:  # whatever it is, ours can be used
             if self.task.startswith("structune."):
                 raise
-            warnings.warn(f"{self.task} is left out: {type(error).__name__}: {error}", stacklevel=2)
+            warnings.warn(f"skipped {self.task}: {type(error).__name__}: {error}", stacklevel=2)
             return None
 
     def has(self, verb: str) -> bool:
-        """Whether the command line has a command of this verb for it."""
+        """Whether the command line has this verb for the type."""
         task = self.make_task()
         return task is not None and task.has(verb)
 
     def is_of(self, cls: type) -> bool:
-        """Whether a class is its estimator; other packages may name one by where it can be imported from."""
+        """Whether `cls` is the estimator; another package may name it by any module that exports it."""
         if self.estimator == f"{cls.__module__}:{cls.__qualname__}":
             return True
-        # A package may name its class by a shorter place, such as "package:Class", and is imported to see.
-        # Ours are told by their places alone, so that no other kind is imported.
+        # A package may name its class by a shorter path, such as "package:Class": import it and compare.
+        # structune's own classes are compared by path only, so that no other type is imported.
         packages = {self.estimator.partition(":")[0].partition(".")[0], cls.__module__.partition(".")[0]}
         return len(packages) == 1 and packages != {"structune"} and self.estimator_class is cls
 
@@ -108,7 +108,7 @@ _OURS = (
     Kind(
         word="tagging",
         estimator="structune.tagging.tagger:SequenceTagger",
-        about="labels of sequences, from column files",
+        about="a label for each token of a sequence, from column files",
         task="structune.tagging.task:TASK",
         own=("weights",),
         shard="structune.tagging.structure.shard:ChainShard",
@@ -116,7 +116,7 @@ _OURS = (
     Kind(
         word="segments",
         estimator="structune.tagging.segment_tagger:SegmentTagger",
-        about="segments of sequences, such as names, from column files with BIO labels",
+        about="labeled segments, such as names, from column files with BIO labels",
         task="structune.tagging.task:SEGMENTS",
     ),
     Kind(
@@ -130,7 +130,7 @@ _OURS = (
     Kind(
         word="ranking",
         estimator="structune.ranking.ranker:Ranker",
-        about="orders of the documents of queries, from LETOR files",
+        about="order of the documents of each query, from LETOR files",
         task="structune.ranking.task:TASK",
         own=("rank",),
         shard="structune.ranking.structure.ranking:RankingShard",
@@ -138,7 +138,7 @@ _OURS = (
     Kind(
         word="alignment",
         estimator="structune.alignment.aligner:SequenceAligner",
-        about="alignments of two proteins, from FASTA, A2M, Clustal or Stockholm files",
+        about="alignments of proteins or nucleotides, from FASTA, A2M, Clustal or Stockholm files",
         task="structune.alignment.task:TASK",
         own=("align",),
         shard="structune.alignment.structure.alignment:AlignmentShard",
@@ -146,7 +146,7 @@ _OURS = (
     Kind(
         word="genes",
         estimator="structune.genes.eukaryotes.gene_finder:GeneFinder",
-        about="genes with introns, from GenBank or GFF3",
+        about="genes with introns (eukaryotes), from GenBank or GFF3 files",
         task="structune.genes.task:GENES",
         own=("genes",),
         shard="structune.genes.eukaryotes.structure.shard:ExonShard",
@@ -154,27 +154,27 @@ _OURS = (
     Kind(
         word="prokaryotic-genes",
         estimator="structune.genes.prokaryotes.prokaryotic_gene_finder:ProkaryoticGeneFinder",
-        about="genes of bacteria and archaea, from GenBank or GFF3",
+        about="genes of bacteria and archaea, from GenBank or GFF3 files",
         task="structune.genes.task:PROKARYOTIC_GENES",
         shard="structune.genes.prokaryotes.structure.candidates:OrfShard",
     ),
     Kind(
         word="metagenomes",
-        about="genes of contigs of many prokaryotes (predict alone)",
+        about="genes in contigs of unknown bacteria and archaea (only predict)",
         task="structune.genes.task:METAGENOMES",
         estimator="structune.genes.prokaryotes.metagenomes.metagenome_finder:MetagenomeFinder",
     ),
     Kind(
         word="classifier",
         estimator="structune.flat.classifier:Classifier",
-        about="classes of rows of features, from tables or SVMlight files",
+        about="classes of table rows, from CSV tables or SVMlight files",
         task="structune.flat.task:CLASSIFIER",
         shard="structune.flat.structure.shard:FlatShard",
     ),
     Kind(
         word="regressor",
         estimator="structune.flat.regressor:Regressor",
-        about="numbers from rows of features, from tables or SVMlight files",
+        about="numbers for table rows, from CSV tables or SVMlight files",
         task="structune.flat.task:REGRESSOR",
         shard="structune.flat.structure.shard:FlatShard",
     ),
@@ -183,48 +183,48 @@ _OURS = (
 
 
 def kinds() -> dict[str, Kind]:
-    """All kinds by their words: ours, and then those of installed packages."""
+    """All model types by name: those of structune first, then those of installed packages."""
     return {kind.word: kind for kind in (*_OURS, *_installed())}
 
 
 def find_kind(word: str) -> Kind | None:
-    """The kind that is called so; other packages are asked only if it is none of ours."""
+    """The model type of this name, or None; other packages are searched only if structune has none."""
     return next((kind for kind in every_kind() if word == kind.word), None)
 
 
 def kind_of_place(estimator: str) -> Kind:
-    """The kind whose estimator is at a place, ``"package.module:Class"``."""
+    """The model type whose estimator is ``"package.module:Class"``."""
     return next(kind for kind in every_kind() if kind.estimator == estimator)
 
 
 def kind_of(estimator: Any) -> Kind:
-    """The kind of an estimator, or of the class that it derives from.
+    """The model type of an estimator, or of the nearest class that it derives from.
 
     Raises
     ------
     DataError
-        A class that no kind names.
+        No model type has this class as its estimator.
     """
-    # users derive from our estimators: the nearest class that a kind names counts
+    # users derive from our estimators, so all bases are looked at, nearest first
     for cls in type(estimator).__mro__:
         for kind in every_kind():
             if kind.is_of(cls):
                 return kind
     raise DataError(
-        f"{type(estimator).__name__} is the estimator of no kind: expected one that an installed package "
-        f"declares by an entry point of the group {ENTRY_POINTS!r}"
+        f"{type(estimator).__name__} belongs to no model type; an installed package must declare it by an "
+        f"entry point of the group {ENTRY_POINTS!r}"
     )
 
 
 def every_kind() -> Iterator[Kind]:
-    """Ours, and then those of installed packages, which are looked for when it comes to them."""
+    """Model types of structune, then those of installed packages, which are loaded only when reached."""
     yield from _OURS
     yield from _installed()
 
 
 @cache
 def _installed() -> tuple[Kind, ...]:
-    """Those of other packages; what cannot be used is told, and does not harm the rest."""
+    """Model types of other packages; a warning names each that cannot be used."""
     from importlib.metadata import entry_points  # here, because most commands are ours
 
     # the first of two with one word or command counts, in the order of the entry points
@@ -237,11 +237,11 @@ def _installed() -> tuple[Kind, ...]:
             _warn(point, f"{type(error).__name__}: {error}")
             continue
         if not isinstance(kind, Kind):
-            _warn(point, f"found {type(kind).__name__}, expected a Kind")
+            _warn(point, f"it is of type {type(kind).__name__}, not Kind")
         elif kind.word in taken:
-            _warn(point, f"{kind.word} is another kind already")
+            _warn(point, f"the model type {kind.word} exists already")
         elif names := commands.intersection(kind.own):
-            _warn(point, f"{', '.join(sorted(names))} is another command already")
+            _warn(point, f"these commands exist already: {', '.join(sorted(names))}")
         else:
             found.append(kind)
             taken.add(kind.word)
@@ -250,4 +250,4 @@ def _installed() -> tuple[Kind, ...]:
 
 
 def _warn(point: Any, why: str) -> None:
-    warnings.warn(f"the kind {point.name!r} of {point.value} is left out: {why}", stacklevel=2)
+    warnings.warn(f"skipped the model type {point.name!r} of {point.value}: {why}", stacklevel=2)

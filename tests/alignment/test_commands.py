@@ -92,7 +92,7 @@ def test_align_pairs(files):
 def test_nucleotides_aligned_as_proteins_are_told_of(tmp_path, how):
     file = tmp_path / "two.fa"
     file.write_text(f">a\n{'ACGUN' * 6}RYS\n>b\n{'acgt' * 8}\n")
-    told = f"structune: {file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model"
+    told = f"structune: {file}: the sequences look like DNA or RNA but are aligned as proteins: give --model"
     assert told in (found := run("align", *how, file, *QUIET).stderr)
     assert found.count("\n") == 1
     assert not run("align", *how, file, "--model", "NUC.4.4", *QUIET).stderr
@@ -104,7 +104,7 @@ def test_nucleotides_to_learn_from_are_told_of(tmp_path, command):
     target = {"shard": [tmp_path / "f"], "evaluate": []}[command]
     given = ["BLOSUM62"] if command == "evaluate" else []
     told = run(command, "alignment", *given, tmp_path / "x.fa", *target).stderr
-    assert "structune: The sequences look like DNA or RNA, and are read as proteins." in told
+    assert "structune: The sequences look like DNA or RNA but are read as proteins." in told
     assert told.count("look like") == 1
     (tmp_path / "x.fa").write_text(f">a\n{'ACGTL' * 6}\n>b\n{'ACGTE' * 6}\n")
     assert "look like" not in run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
@@ -163,9 +163,9 @@ def test_plots(files, tmp_path):
 @pytest.mark.parametrize(
     ("model", "name", "text", "message"),
     [
-        ("BLOSUM62", "a.png", "AC", "BLOSUM62: found a model without probabilities, expected one that has"),
-        ("m.structune", "a.foo", "AC", "a.foo: expected a name that ends in one of"),
-        ("m.structune", "a.png", "", "x.fa, a: found no residues, expected some with --plot"),
+        ("BLOSUM62", "a.png", "AC", "BLOSUM62: this model has no probabilities, which --plot needs"),
+        ("m.structune", "a.foo", "AC", "a.foo: the name must end in one of"),
+        ("m.structune", "a.png", "", "x.fa, a: the sequence has no residues, so --plot cannot"),
     ],
 )
 def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
@@ -179,12 +179,12 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
 @pytest.mark.parametrize(
     ("text", "args", "message"),
     [
-        (">a\nAC\n", [], "found 1 sequences, expected at least two"),
-        (">a\nAC\n>b\nAC\n>c\nAC\n", ["--pairs"], "expected an even number (or --which all)"),
-        (">a\nAC\n>b\nAC\n>c\nAC\n", ["--gamma", "1"], "found --gamma and 3 sequences, which are a family"),
-        (">a AC\n>b AC\n", [], "found 2 names and no residues, expected some below the names"),
-        (">a\nAC\n()\n", [], ":3: found '()', expected residues"),
-        (">a\nAC\n>b\nA1\n", [], "b: found '1' at residue 2 (from 1), expected an amino acid"),
+        (">a\nAC\n", [], "the number of sequences is 1; give at least two"),
+        (">a\nAC\n>b\nAC\n>c\nAC\n", ["--pairs"], "pairs need an even number (or --which all)"),
+        (">a\nAC\n>b\nAC\n>c\nAC\n", ["--gamma", "1"], "--gamma applies to pairs only, but 3 sequences"),
+        (">a AC\n>b AC\n", [], "there are 2 names but no residues below them"),
+        (">a\nAC\n()\n", [], ":3: '()' is not a row of residues"),
+        (">a\nAC\n>b\nA1\n", [], "b: '1' at residue 2 (from 1) is not an amino acid"),
     ],
 )
 def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
@@ -194,17 +194,17 @@ def test_what_is_wrong_is_named(files, tmp_path, text, args, message):
 
 def test_models_that_are_none(files, tmp_path):
     of_pairs = ["align", files / "test.fa", "--pairs", "-m", "BLOSUM62"]
-    assert "has no use for --gamma" in fail(*of_pairs, "--gamma", "1")
-    assert "has no use for --method mea" in fail(*of_pairs, "--method", "mea")
+    assert "--gamma has no effect" in fail(*of_pairs, "--gamma", "1")
+    assert "no probabilities, which --method mea needs" in fail(*of_pairs, "--method", "mea")
     evaluate = ["evaluate", "alignment", "BLOSUM62"]
-    assert "has no use for --gamma" in fail(*evaluate, files / "test.aln", "--gamma", "1")
+    assert "--gamma has no effect" in fail(*evaluate, files / "test.aln", "--gamma", "1")
     assert "nowhere.structune" in fail("align", files / "test.fa", "-m", "nowhere.structune")
-    path, none = tmp_path / "x.fa", "found no alignment of two sequences with a known column"
+    path, none = tmp_path / "x.fa", "no pair of sequences has a known column"
     for text, told in (
         (">a\nac\n>b\nac\n", none),
         (">a\nAC\n", none),
         (">a AC\n>b AC\n", none),
-        (">a\nAC\n>b\nA1\n", "alignment 1, a and b: found '1'"),
+        (">a\nAC\n>b\nA1\n", "alignment 1, a and b: '1'"),
     ):
         path.write_text(text)
         assert told in fail(*evaluate, path)
@@ -213,7 +213,7 @@ def test_models_that_are_none(files, tmp_path):
 def test_long_pairs_are_announced(monkeypatch):
     monkeypatch.setattr(align, "_LONG", 20)
     stdin = ">a\nACDEF\n>b\nACDE\n>c\nACD\n>d\nACDEF\n"
-    told = "structune: -, a and b: 5 and 4 residues may take 0.0 GB of memory and 2 minutes"
+    told = "structune: -, a and b: 5 and 4 residues may need 0.0 GB of memory and 2 minutes"
     assert run("align", "--pairs", stdin=stdin).stderr == f"{told} (less with --band)\n"
     assert run("align", "--pairs", "--band", 2, stdin=stdin).stderr.startswith(f"{told}\n")
     assert told not in run("align", "--pairs", "--band", 1, stdin=stdin).stderr
@@ -221,7 +221,7 @@ def test_long_pairs_are_announced(monkeypatch):
     monkeypatch.setattr(align, "_LONG", 500_000_000)
     monkeypatch.setenv("STRUCTUNE_MEMORY", "1")
     stdin = f">a\n{'W' * 400}\n>b\n{'W' * 400}\n"
-    assert "a and b: 400 and 400 residues may take 0.0 GB of memory" in run("align", stdin=stdin).stderr
+    assert "a and b: 400 and 400 residues may need 0.0 GB of memory" in run("align", stdin=stdin).stderr
 
 
 def test_pairs_for_which_there_is_too_little_memory(files, monkeypatch):

@@ -29,7 +29,7 @@ def test_references_are_read(put_data):
 
 
 def test_sets_that_are_not_there(monkeypatch, tmp_path):
-    with pytest.raises(DataError, match="found the set 'balibase', expected one of"):
+    with pytest.raises(DataError, match="there is no set 'balibase': name must be one of"):
         load_protein_alignments("balibase")
     monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
     with pytest.raises(DatasetUnavailable, match=r"bench1\.0_prefab4\.tar\.gz is not in"):

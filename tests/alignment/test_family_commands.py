@@ -62,12 +62,12 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--model", "margin.structune"], "found a model without probabilities, which families need"),
-        (["-o", "none.fa"], "none.fa: found a file, expected a folder"),
-        (["bad.fa"], "bad.fa, b: found '1' at residue 2 (from 1), expected an amino acid"),
-        (["none.fa"], "none.fa: found no sequences, expected at least one"),
-        (["families/one.fa", "-o", "out"], "found several files whose alignments would be"),
-        ([], "found 2 files, expected --output, a folder: fasta has one alignment a file"),
+        (["--model", "margin.structune"], "this model has no probabilities, which families need"),
+        (["-o", "none.fa"], "none.fa: --output must be a folder"),
+        (["bad.fa"], "bad.fa, b: '1' at residue 2 (from 1) is not an amino acid"),
+        (["none.fa"], "none.fa: the file has no sequences"),
+        (["families/one.fa", "-o", "out"], "several input files would be written to"),
+        ([], "2 input files need a folder as --output: a fasta file holds one alignment"),
         (["-o", "families"], "one.fa: expected another file than the one that is read"),
     ],
 )
@@ -83,7 +83,7 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
     one, args = families / "one.fa", ["--format", "clustal", *QUIET]
     family, pairs = run("align", one, *args), run("align", one, "--which", "all", *args)
     assert family.stdout == succeed("align", one, "--multiple", *args) != pairs.stdout
-    told = "structune: 3 sequences are aligned as a family; --pairs aligns them two by two"
+    told = "structune: 3 sequences are aligned as a family; --pairs aligns them in pairs"
     assert [told in result.stderr for result in (family, pairs)] == [True, False]
     piped = run("align", *args, stdin=one.read_text())
     assert (piped.stdout, told in piped.stderr) == (family.stdout, True)
@@ -95,35 +95,35 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
 def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path):
     one, out = families / "one.fa", tmp_path / "out"
     result = run("align", one, "-o", out, families, *QUIET)
-    assert "expected at least two, for each file is a family. Put the sequences into one" in result.stderr
+    assert "of several files each is aligned as a family. Put the sequences into one" in result.stderr
     (families / "two.fa.gz").unlink()
     assert "the sequences of each file are aligned" in run("align", one, one, "--format", "json").stderr
     assert "3 sequences are aligned as a family" in run("align", families, "-o", out, *QUIET).stderr
     assert (out / "one.fa").exists()
-    assert "expected one file with --pairs or --which" in fail("align", one, one, "--pairs")
+    assert "--pairs and --which take one file, not" in fail("align", one, one, "--pairs")
     (families / "more").mkdir()
-    assert f"{families}: left out 1 folders in it" in run("align", families, "-o", out, *QUIET).stderr
+    assert f"{families}: skipped 1 folders in this folder" in run("align", families, "-o", out, *QUIET).stderr
     told = fail("align", one, "-o", tmp_path / "x.nex", *QUIET)
-    assert "x.nex: found an ending of no format that is written, expected --format or one of .fa," in told
+    assert "x.nex: this ending is not that of an output format. Give --format, or one of the" in told
 
 
 def test_families_of_more_than_2000_sequences_are_asked_for():
     many = "".join(f">{k}\nA\n" for k in range(2001))
     told = fail("align", "-", *QUIET, stdin=many)
-    assert "found 2,001 sequences, expected --multiple or --pairs with more than 2,000" in told
+    assert "there are 2,001 sequences. For more than 2,000, give --multiple or --pairs" in told
     told = fail("align", "-", "--pairs", *QUIET, stdin=many)
-    assert "found 2001 sequences, expected an even number" in told
+    assert "the number of sequences is 2001; pairs need an even number" in told
 
 
 def test_what_is_left_out_is_told(tmp_path):
     stdin = ">a\nMKV--L\n>b\n\n>c\nMKVL.\n"
     result = run("align", *QUIET, stdin=stdin)
     assert result.stdout == ">a\nMKVL\n>b\n----\n>c\nMKVL\n"
-    assert "structune: -: left out the gaps of 2 of 3 sequences\n" in result.stderr
-    assert "structune: -: 1 of 3 sequences have no residues, b first\n" in result.stderr
+    assert "structune: -: removed the gaps of 2 of 3 sequences\n" in result.stderr
+    assert "structune: -: 1 of 3 sequences have no residues; the first is b\n" in result.stderr
     (tmp_path / "x.fa").write_text(">a\nACD\n>b\nACD\n>c\nacd\n")
     told = run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
-    assert told == "structune: left out 2 of 3 pairs, which have no match of two residues in upper case\n"
+    assert told == "structune: skipped 2 of 3 pairs, which have no match of two residues in upper case\n"
 
 
 def test_names_in_trees_are_those_of_the_rows():
@@ -186,15 +186,15 @@ def test_evaluations_that_cannot_be(folders):
     none.mkdir()
     lower.write_text(">x\nmkACde\n>y\n--de--\n")
     for args, told in (
-        ((found, known), "found no alignment of one, expected one for each"),
+        ((found, known), "there is no alignment named one"),
         ((found, known, "--gamma", 2), "--gamma has no effect on whole families."),
-        ((found, none), "found no alignment, expected at least one"),
-        ((found / "two.afa", lower), "lower: found no column of two residues to score"),
+        ((found, none), "none: there is no alignment"),
+        ((found / "two.afa", lower), "lower: the known alignment has no column to score"),
     ):
         assert told in fail("evaluate", "alignment", *args)
     (known / "sub.sto").write_text("# STOCKHOLM 1.0\nx AC\n//\n")
     (known / "sub.aln").write_text("CLUSTAL W\n\nx AC\n")
-    assert "found another alignment named sub" in fail("evaluate", "alignment", found, known)
+    assert "another file has an alignment named sub" in fail("evaluate", "alignment", found, known)
 
 
 def test_families_for_which_there_is_too_little_memory(families, monkeypatch):

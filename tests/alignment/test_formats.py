@@ -189,7 +189,7 @@ def test_biopython_reads_what_is_written(reader):
 def test_phylip_is_padded_and_split_by_white_space_alike():
     rows = alignment_text(LONG, "phylip").splitlines()[1:]
     assert [row.split() for row in rows] == [["a_b", LONG.rows[0]], ["c", LONG.rows[1]]]
-    with pytest.warns(UserWarning, match="more than 10 letters are for readers of relaxed PHYLIP"):
+    with pytest.warns(UserWarning, match="more than 10 letters need a reader of relaxed PHYLIP"):
         text = alignment_text(LONG._replace(names=["eleven_lett", "b"]), "phylip")
     assert text.splitlines()[1].split() == ["eleven_lett", LONG.rows[0]]
 
@@ -211,32 +211,32 @@ def test_proteins(tmp_path):
         ("3", "", ""),
         ("d", "", "d"),
     ]
-    with pytest.raises(DataError, match=re.escape(":1: found 'AC', expected a header '>name'")):
+    with pytest.raises(DataError, match=re.escape(":1: 'AC' should be a header such as '>name'")):
         read_proteins(io.StringIO("AC\n>a\n"))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found an empty file, expected an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP"),
-        ("ACDE\n", "found 'ACDE', expected an alignment"),
-        (">a\nAC\n>b\nA\n", ":3: found a row of 1 columns for 'b', expected 2 as in all rows: is it an"),
-        (">a\nAC\n>a\nAC\n", ":3: found the name 'a' again, first in 1"),
-        ("CLUSTAL\n", "found no rows after the header"),
-        ("CLUSTAL\n\na AC\nb A C\n", ":4: found 'b A C', expected a name, residues, and maybe their number"),
-        ("# STOCKHOLM 1.0\na AC\n", ":2: found the end of the file, expected '//'"),
-        ("# STOCKHOLM 1.0\na\n//\n", ":2: found 'a', expected a name and residues"),
-        ("2 3\na ACD\nb AC\n", ":3: found a row of 2 columns for 'b', expected 3"),
-        ("2 3\na ACD\n", ":1: found 1 lines after it, expected 2 sequences of 3 columns"),
-        (PHYLIP.replace("A-", "A."), ":1: found '.' in an alignment in PHYLIP, where it is the residue of"),
-        (">P1;a\nan actin\nMKV*\n", ":1: found '>P1;a', a header of PIR: convert the file to FASTA first"),
-        (">a\nMKV\n>ss_pred PSIPRED\nCHC\n", ":3: found '>ss_pred PSIPRED', annotation of residues: remove"),
+        ("", "the file is empty. It should be an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP"),
+        ("ACDE\n", "the file begins with 'ACDE'. It should be an alignment"),
+        (">a\nAC\n>b\nA\n", ":3: the row of 'b' has 1 columns, but should have 2 like all rows. Are"),
+        (">a\nAC\n>a\nAC\n", ":3: the name 'a' is already used in line 1"),
+        ("CLUSTAL\n", "there are no rows after the header"),
+        ("CLUSTAL\n\na AC\nb A C\n", ":4: 'b A C' should be a name and residues, optionally"),
+        ("# STOCKHOLM 1.0\na AC\n", ":2: the file ends without '//'"),
+        ("# STOCKHOLM 1.0\na\n//\n", ":2: 'a' should be a name and residues"),
+        ("2 3\na ACD\nb AC\n", ":3: the row of 'b' has 2 columns, but should have 3"),
+        ("2 3\na ACD\n", ":1: the 1 lines after it are not 2 sequences of 3 columns"),
+        (PHYLIP.replace("A-", "A."), ":1: '.' in PHYLIP is ambiguous"),
+        (">P1;a\nan actin\nMKV*\n", ":1: '>P1;a' is a header of PIR: convert the file to FASTA first"),
+        (">a\nMKV\n>ss_pred PSIPRED\nCHC\n", ":3: '>ss_pred PSIPRED' is annotation of residues: remove"),
         ("#NEXUS\nbegin data;\n", "or MSF. The file looks like NEXUS: convert it first"),
-        ("CLUSTAL\n\na AC\na AC\n", ":4: found the name 'a' again in a block"),
-        ("MSF: 4 ..\n//\n", "found no names before '//'"),
-        (MSF.replace("MSF: 4", "MSF: 40"), ":5: found a row of 4 columns for 'a', expected 40"),
-        (MSF.replace("//", ""), ":18: found the end of the file, expected '//' after the names"),
-        (MSF.replace("c    CD", "d    CD"), "18: found 'd    CD', expected a name from above '//'"),
+        ("CLUSTAL\n\na AC\na AC\n", ":4: the name 'a' occurs twice in a block"),
+        ("MSF: 4 ..\n//\n", "there are no names before '//'"),
+        (MSF.replace("MSF: 4", "MSF: 40"), ":5: the row of 'a' has 4 columns, but should have 40"),
+        (MSF.replace("//", ""), ":18: the file ends without '//' after the names"),
+        (MSF.replace("c    CD", "d    CD"), "18: 'd    CD' does not begin with a name listed above '//'"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):

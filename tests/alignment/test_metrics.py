@@ -42,8 +42,8 @@ def test_empty_sequences():
 @pytest.mark.parametrize(
     ("true", "predicted", "message"),
     [
-        ([("AC", "AC")], [], "found 0 predicted alignments, expected 1"),
-        ([("AC", "AC")], [("AC", "AD")], "prediction 0, y: found 'D'"),
+        ([("AC", "AC")], [], "there are 0 predicted alignments, but 1 true"),
+        ([("AC", "AC")], [("AC", "AD")], "prediction 0, y: residue 1 .from 0. is 'D'"),
     ],
 )
 def test_what_is_wrong_is_named(true, predicted, message):
@@ -65,12 +65,12 @@ REFERENCE = ProteinAlignment(["a", "b", "c"], ["AC-D", "ACcD", "A--D"])
 def test_columns(rows, expected):
     found = ProteinAlignment(["c", "b", "a", "x"], [rows[2], rows[1], rows[0], "W" * len(rows[0])])
     assert column_scores(REFERENCE, found) == pytest.approx(expected)
-    with pytest.raises(DataError, match="b: found other residues than in the reference"):
+    with pytest.raises(DataError, match="b: the residues differ from those in the reference"):
         column_scores(REFERENCE, found._replace(rows=[*rows[:1], "A" * len(rows[0]), *rows[:1], rows[2]]))
 
 
 def test_columns_with_nothing_to_score():
     one = ProteinAlignment(["a", "b"], ["ac", "AC"])
     assert column_scores(one, one) == (1.0, 1.0)
-    with pytest.raises(DataError, match="found no row of 'b'"):
+    with pytest.raises(DataError, match="there is no row named 'b'"):
         column_scores(one, ProteinAlignment(["a"], ["AC"]))

@@ -126,10 +126,10 @@ def test_many_sequences_are_aligned_by_those_that_stand_for_others():
 @pytest.mark.parametrize(
     ("sequences", "options", "message"),
     [
-        (["AC", 5], {}, "found 5, expected a sequence: a str or a Protein"),
-        ([], {}, "found no sequences to align, expected at least one"),
-        (["AC", "A1"], {}, r"sequence 1 \(from 0\): found '1' at residue 1 \(from 0\), expected an amino"),
-        ([Protein("AC", secondary="HH")], {}, "expected none"),
+        (["AC", 5], {}, "a sequence must be a str or a Protein, not 5"),
+        ([], {}, "there are no sequences to align"),
+        (["AC", "A1"], {}, r"sequence 1 \(from 0\): '1' at residue 1 \(from 0\) is not an amino"),
+        ([Protein("AC", secondary="HH")], {}, "the model uses none"),
         (FAMILY, {"consistency": -1}, "consistency=-1: expected a whole number >= 0"),
         (FAMILY, {"refinements": 1.5}, "refinements=1.5: expected a whole number >= 0"),
         (FAMILY, {"all_pairs": None}, "all_pairs=None: expected a whole number >= 0"),

@@ -69,13 +69,13 @@ def test_letters_stand_where_they_can_be_read():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("", "A", np.zeros((0, 1))), "found sequences of 0 and 1 residues, expected at least one each"),
-        (("AC", "DEF", np.zeros((3, 2))), "found probabilities of shape (3, 2), expected (2, 3)"),
-        (("AC", "D", [[0.5], [np.nan]]), "found a probability that is not within [0, 1]"),
-        (("AC", "D", [[0], [1]], ("AC", "-E")), "alignment, y: found 'E' in the alignment at residue 0"),
-        (("AC", "D", [[0], [1]], [0.0, -1.0]), "and type float64, expected two rows of text, or 2 integers"),
-        (("AC", "D", [[0], [1]], [-1, 1]), "found the partner 1, expected one in 0..0, or -1 for none"),
-        (("AC", "DE", np.eye(2), [1, 1]), "found matches that cross or share a residue"),
+        (("", "A", np.zeros((0, 1))), "x and y must not be empty, but have 0 and 1 residues"),
+        (("AC", "DEF", np.zeros((3, 2))), "probabilities must have the shape (2, 3), a row per"),
+        (("AC", "D", [[0.5], [np.nan]]), "a probability is not within [0, 1]"),
+        (("AC", "D", [[0], [1]], ("AC", "-E")), "alignment, y: residue 0 (from 0) is 'E' in the alignment"),
+        (("AC", "D", [[0], [1]], [0.0, -1.0]), "alignment must be two rows of text, or 2 integers"),
+        (("AC", "D", [[0], [1]], [-1, 1]), "alignment has the value 1, but residues of y are 0..0"),
+        (("AC", "DE", np.eye(2), [1, 1]), "alignment has matches that cross or share a residue"),
     ],
 )
 def test_what_is_wrong_is_named(arguments, message):
@@ -116,7 +116,7 @@ def test_a_tree_as_deep_as_it_has_leaves(tmp_path):
 
 
 def test_guide_trees_that_cannot_be():
-    with pytest.raises(DataError, match="found 1 sequences, expected at least two"):
+    with pytest.raises(DataError, match="a tree needs at least two sequences, but the alignment has 1"):
         plot_guide_tree(MODEL.align(["MKV"]))
-    with pytest.raises(DataError, match="found 1 names for 2 sequences"):
+    with pytest.raises(DataError, match="there are 1 names for 2 sequences"):
         plot_guide_tree(MODEL.align(["MKV", "MKV"]), ["a"])

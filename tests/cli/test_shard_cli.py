@@ -186,4 +186,4 @@ def test_what_is_refused(files, tmp_path):
     said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
     assert "--min-hairpin has no effect on a folder of shards: give it to shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)
-    assert "found examples of RNAFolder, expected GeneFinder" in said
+    assert "the examples are for RNAFolder, not for GeneFinder" in said

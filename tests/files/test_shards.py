@@ -262,7 +262,7 @@ def test_labels_that_are_ruled_out(tmp_path):
         allowed = np.tile([[False, True], [True, False]], (open_shards(path).n_examples[0], 1))
         changed = {"labels": (~allowed).argmin(1)} | ({"allowed": allowed} if k else {})
         rewrite(path, lambda shard, changed=changed: replace(shard, **changed))
-        with pytest.raises(DataError, match=r"damaged: sequence 0, token 1: found the label 'a' after 'b'"):
+        with pytest.raises(DataError, match=r"damaged: sequence 0, token 1: the label 'a' after 'b'"):
             _ = open_shards(path).shards
 
 

@@ -1,14 +1,17 @@
 """Files of endless lines, and of gzip that unpacks to far more than it is."""
 
+import bz2
 import codecs
 import gzip
 import io
+import lzma
+import sys
 
 import pytest
 
 from structune.errors import DataError
 from structune.files import text
-from structune.files.text import Lines, line_blocks
+from structune.files.text import Lines, line_blocks, save
 
 READERS = {
     "lines": lambda source: [line for _, line in Lines(source)],
@@ -43,6 +46,29 @@ def test_gzip_that_unpacks_to_far_more_is_refused(tmp_path, read):
     path.write_bytes(gzip.compress(b"a\n" * 10_000_000))
     with pytest.raises(DataError, match=r"bomb\.gz: found [0-9,]+ bytes of gzip that unpack to"):
         read(path)
+
+
+def zstd(data):
+    return pytest.importorskip("zstandard").compress(data)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd], ids=str)
+def test_compressed_files(tmp_path, pack, monkeypatch):
+    """Whatever their name is; damaged ones are named, and no file is written with an ending that lies."""
+    path, packed = tmp_path / "a.txt", pack(b"a\nb\n" * 1000)
+    path.write_bytes(packed)
+    assert [line for _, line in Lines(path)] == ["a", "b"] * 1000
+    path.write_bytes(packed[:-6])
+    with pytest.raises(DataError, match=r"a\.txt: found a damaged \w+ file"):
+        list(Lines(path))
+    if pack is zstd:
+        path.write_bytes(packed)
+        monkeypatch.setitem(sys.modules, "zstandard", None)
+        with pytest.raises(DataError, match=r"a\.txt: a file of Zstandard: pip install"):
+            list(Lines(path))
+    for ending in ("bz2", "xz", "zst"):
+        with pytest.raises(DataError, match="can be written as"):
+            save(tmp_path / f"a.{ending}", "a")
 
 
 def test_gzip_that_unpacks_to_much_is_read_where_it_is_large_itself():

@@ -118,8 +118,8 @@ REFUSED = [
     ([(X, LETTERS), (X[:, 1:], LETTERS)], "block 1: X has 3 features, but Classifier is expecting 4"),
     ([(X, LETTERS), (X, LETTERS[1:])], "block 1: Found input variables with inconsistent"),
     ([(X, LETTERS), (X * np.inf, LETTERS)], "block 1: Input X contains"),
-    ([(X, LETTERS), (FEATURES["sparse"], LETTERS)], "found sparse and dense features"),
-    ([(X, LETTERS == "z")] * 2, "found one class, False"),
+    ([(X, LETTERS), (FEATURES["sparse"], LETTERS)], "some blocks have sparse features and some dense"),
+    ([(X, LETTERS == "z")] * 2, "found only one class, False"),
     ([], "found no examples"),
 ]
 
@@ -136,12 +136,12 @@ def test_a_folder_without_a_location(tmp_path):
     model._location = None
     (tmp_path / "f" / "structure.structune").unlink()
     model.save(tmp_path / "f" / "structure.structune")
-    with pytest.raises(DataError, match="found no location of features"):
+    with pytest.raises(DataError, match="lacks the means of the features"):
         classifier().fit_shards(tmp_path / "f")
 
 
 def test_columns_of_outputs_are_refused(tmp_path):
-    with pytest.raises(DataError, match="found 2 columns of outputs, expected one"):
+    with pytest.raises(DataError, match="found 2 columns of outputs: shards can hold only one"):
         write_shards(Regressor(), tmp_path / "f", X, np.column_stack((NUMBERS, NUMBERS)))
 
 
@@ -190,7 +190,7 @@ def test_files_are_read_in_blocks():
         ("1 1:2\n2 1:nan\n", ":2: found '2 1:nan', .*not finite"),
         ("1 99999999999:2\n", ":1: found '1 99999999999:2'"),
         ("1 2147483647:2\n", ":1: found '1 2147483647:2', .*found the feature 2147483647"),
-        ("1 2000000000:2\n", "found 1 values and a feature 2000000000, expected at least one value for 100"),
+        ("1 2000000000:2\n", "feature number 2000000000 is too high for 1 values"),
         ("# nothing\n", "found no examples"),
     ],
 )
@@ -203,5 +203,5 @@ def test_files_that_are_refused(tmp_path, text, message):
 
 def test_classes_are_numbers_or_text(tmp_path):
     writer = ShardWriter(tmp_path / "f")
-    with pytest.raises(DataError, match=r"found the classes \['a'\] beside \[0\], expected numbers or text"):
+    with pytest.raises(DataError, match=r"found the classes \['a'\] beside \[0\]: classes must be all"):
         classifier().write_blocks(lambda: iter([(X, np.arange(N) % 2), (X, LETTERS)]), writer)

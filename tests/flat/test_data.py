@@ -95,7 +95,7 @@ def test_iris():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(DataError, match=r"found the data set 'mnist', expected one of .*'wine'"):
+    with pytest.raises(DataError, match=r"there is no data set 'mnist'.*'wine'"):
         load_uci("mnist")
 
 

@@ -129,8 +129,8 @@ def test_data_that_are_refused(kind, x, weights, message):
         ({"penalty": {"none": 1.0}}, r"penalty names the groups \['none'\], expected some of \['all'\]"),
         ({"groups": "word"}, "groups='word': expected one of"),
         ({"groups": {"x0": 1}}, "expected one of"),
-        ({"groups": "prefix"}, "groups='prefix' needs names of the features: fit with a data frame"),
-        ({"groups": ["a"] * 3}, "found groups for 3 features, expected 4"),
+        ({"groups": "prefix"}, "groups='prefix' needs feature names: fit with a data frame"),
+        ({"groups": ["a"] * 3}, "groups has 3 names, but there are 4 features"),
         ({"tuning": "grid", "cv": 1.5}, "cv=1.5: expected a share between 0 and 1"),
     ],
 )

@@ -118,7 +118,7 @@ def test_there_are_no_probabilities(loss):
             assert not hasattr(model, name)
     with pytest.raises(AttributeError) as caught:
         _ = model.predict_proba
-    assert f"loss={loss!r} has no probabilities" in str(caught.value.__cause__)
+    assert f"loss={loss!r} has scores but no probabilities" in str(caught.value.__cause__)
     assert not hasattr(classifier(loss=MarginLoss("slack")), "predict_proba")
     assert hasattr(classifier(loss="log"), "predict_proba")
 
@@ -140,7 +140,7 @@ def test_there_are_no_probabilities(loss):
 def test_what_needs_probabilities_is_refused(kind, call):
     x = DATA[kind][1]
     call(fitted(kind, loss="log"), x)
-    with pytest.raises(CapabilityError, match="fitted with loss='ramp' has scores, no probabilities"):
+    with pytest.raises(CapabilityError, match="fitted with loss='ramp' has scores but no probabilities"):
         call(fitted(kind, loss="ramp"), x)
 
 

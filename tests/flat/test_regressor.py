@@ -224,7 +224,7 @@ def test_outputs_lie_within_their_deviations_as_often_as_they_should():
 
 
 def test_no_deviations_without_the_hessian(monkeypatch):
-    with pytest.raises(DataError, match="without covariances of its weights, expected one fitted with"):
+    with pytest.raises(DataError, match="return_std=True needs the covariances of the weights: fit with"):
         regressor(hessian="exact").fit(X, Y).predict(X, return_std=True)
     monkeypatch.setattr("structune.flat.regressor.MOST_CELLS", 24)
     with pytest.raises(DataError, match="and at most 24 covariances"):
@@ -267,7 +267,7 @@ def test_warm_starts_of_columns():
 
 
 def test_a_checkpoint_holds_one_fit(tmp_path):
-    with pytest.raises(DataError, match="found 2 columns of outputs and a checkpoint, which holds one fit"):
+    with pytest.raises(DataError, match="a checkpoint holds one fit, but the outputs have 2 columns"):
         regressor(run=Run(checkpoint=tmp_path / "kept")).fit(X, BOTH)
 
 
@@ -293,5 +293,5 @@ def test_files_without_covariances(tmp_path):
     save_model(tmp_path / "model", fields.pop("kind"), fields, arrays)
     again = structune.load(tmp_path / "model")
     assert_array_equal(again.predict(X), model.predict(X))
-    with pytest.raises(DataError, match="without covariances"):
+    with pytest.raises(DataError, match="needs the covariances"):
         again.predict(X, return_std=True)

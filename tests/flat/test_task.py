@@ -68,7 +68,7 @@ def test_svmlight(files, tmp_path, kind):
     succeed("train", kind, files / "a.svm", "-m", tmp_path / "m", *QUIET)
     assert structune.load(tmp_path / "m").n_features_in_ == 9
     result = run("predict", tmp_path / "m", "-", stdin="1 1:1 12:1\n0 2:3\n")
-    assert "1 values of features that the model does not have are ignored" in result.stderr
+    assert "ignored 1 values of features that the model does not have" in result.stderr
     assert result.stdout == succeed("predict", tmp_path / "m", "-", stdin="1 1:1\n0 2:3\n")
     succeed("shard", kind, files / "a.svm", tmp_path / "shards", "--folds", 2)
     succeed("train", kind, tmp_path / "shards", "-m", tmp_path / "n", *QUIET)
@@ -79,22 +79,26 @@ def test_svmlight(files, tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "options", "told"),
     [
-        ("a,b\n1,x\n2,y\n", [], "give --target, the column to predict: one of a, b."),
-        ("a,b\n1,x\n2,y\n", ["--target", "c"], "--target c: {path} has no such column. It has a, b."),
-        ("a,b\n1,x\n2,y\n", ["--target", "b", "--drop", "a"], "no column of features beside --target b"),
+        ("a,b\n1,x\n2,y\n", [], "--target, the column to predict, is missing. Columns: a, b."),
+        ("a,b\n1,x\n2,y\n", ["--target", "c"], "--target c: {path} has no such column. Columns: a, b."),
+        (
+            "a,b\n1,x\n2,y\n",
+            ["--target", "b", "--drop", "a"],
+            "there are no feature columns besides --target b",
+        ),
         ("a,b\n1,x\n,y\n", ["--target", "b"], "{path}, row 2: column 'a' has no value (empty, NA"),
         ("a,b\n1,x\n2\n", ["--target", "b"], "{path}, row 2: column 'b' has no value (empty, NA"),
-        ("a,b\n1,0.5\n2,1.5\n", ["--target", "b"], "numbers that are not whole: structune train regressor"),
-        ("a,b\ninf,x\n2,y\n", ["--target", "b"], "{path}, row 1: column 'a' has 'inf', which is no finite"),
-        ("a,a\n1,x\n2,y\n", ["--target", "b"], "several columns are called a"),
+        ("a,b\n1,0.5\n2,1.5\n", ["--target", "b"], "numbers that are not whole: to predict numbers, use"),
+        ("a,b\ninf,x\n2,y\n", ["--target", "b"], "{path}, row 1: 'inf' in column 'a' is not a finite"),
+        ("a,a\n1,x\n2,y\n", ["--target", "b"], "several columns have the same name: a"),
         ("a;b\n1;x\n2;y\n", ["--target", "b"], "columns are separated by semicolons"),
         ("a,b\n1,2,x\n2,3,y\n", ["--target", "b"], "{path}: cannot be read as a table"),
         ('a,b\n"3,5",x\n"4,5",y\n', ["--target", "b"], "column 'a' has numbers with commas, such as '3,5'"),
-        ("a,b\n", ["--target", "b"], "found no rows below the header"),
+        ("a,b\n", ["--target", "b"], "the table has no rows below the header"),
         (
             "a,b\n" + "".join(f"n{k},x\nm{k},y\n" for k in range(60)),
             ["--target", "b"],
-            "column 'a' holds 120 different texts; at most 100 can be features.",
+            "column 'a' has 120 different texts; at most 100 can be features.",
         ),
     ],
 )
@@ -107,15 +111,17 @@ def test_tables_that_are_refused(tmp_path, text, options, told):
 
 def test_what_does_not_go_together(files, tmp_path):
     to = ["-m", tmp_path / "m"]
-    assert "cannot be combined" in fail("train", "classifier", files / "a.svm", files / "train.csv", *to)
-    assert "--target has no effect on SVMlight" in fail(
+    assert "cannot be mixed" in fail("train", "classifier", files / "a.svm", files / "train.csv", *to)
+    assert "--target works only for tables with a header" in fail(
         "train", "classifier", files / "a.svm", "--target", "a", *to
     )
-    assert "holds text: structune train classifier" in fail(
+    assert "contains text: to predict classes, use structune train classifier" in fail(
         "train", "regressor", files / "train.csv", "--target", "species", "--drop", "name", *to
     )
-    assert "trained on tables: expected" in fail("predict", files / "classes", files / "a.svm")
-    assert "has no column 'sepal length (cm)'" in fail("predict", files / "classes", files / "numbers.csv.gz")
+    assert "trained on tables: give a table" in fail("predict", files / "classes", files / "a.svm")
+    assert "there is no column 'sepal length (cm)'" in fail(
+        "predict", files / "classes", files / "numbers.csv.gz"
+    )
     assert "CSV" in fail("shard", "classifier", files / "train.csv", tmp_path / "s")
     Classifier(tuning=None).fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "bare")
     assert "does not say which columns" in fail("predict", tmp_path / "bare", files / "train.csv")
@@ -128,7 +134,7 @@ def test_what_is_told(files, tmp_path):
     assert "'wide' varies " in run("train", "classifier", tmp_path / "wide.csv", *args).stderr
     table.assign(colour="green").to_csv(tmp_path / "green.csv", index=False)
     told = run("predict", files / "classes", tmp_path / "green.csv").stderr
-    assert "100 values of 'colour' are not of the training data: green" in told
+    assert "100 values of 'colour' do not occur in the training data: green" in told
 
 
 def test_what_is_a_number_does_not_depend_on_the_file(tmp_path):
@@ -159,4 +165,4 @@ def test_unknown_classes_are_told(files, tmp_path):
     text = (files / "test.tsv").read_text().replace("setosa", "laevigata")
     (tmp_path / "other.tsv").write_text(text)
     told = run("evaluate", "classifier", files / "classes", tmp_path / "other.tsv").stderr
-    assert "classes that the model does not know, whose log loss is infinite: laevigata" in told
+    assert "does not know these classes, so the log loss is infinite: laevigata" in told

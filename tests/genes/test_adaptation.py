@@ -62,7 +62,7 @@ def test_parts_of_large_genomes(finder, monkeypatch):
 
 def test_what_is_refused(finder):
     for texts in ([], ["ACGT" * 5], ["N" * 100]):
-        with pytest.raises(DataError, match="found nothing that could be learned from"):
+        with pytest.raises(DataError, match="the model finds no genes"):
             adapt(finder, texts)
     for rounds in (0, 1.5, True):
         with pytest.raises(DataError, match="expected a whole number > 0"):
@@ -80,9 +80,9 @@ def test_models_that_cannot_be_adapted():
         GeneFinder(loss="margin", **options).fit(some),
         GeneFinder(**options).fit(some, tracks=tracks),
     ):
-        with pytest.raises(CapabilityError, match="expected a GeneFinder with features='full'"):
+        with pytest.raises(CapabilityError, match="adapting needs a GeneFinder with features='full'"):
             adapt(model, TEXTS)
-    with pytest.raises(CapabilityError, match="found SequenceTagger, expected a GeneFinder"):
+    with pytest.raises(CapabilityError, match="cannot adapt SequenceTagger: use a GeneFinder"):
         adapt(SequenceTagger(), TEXTS)
     with pytest.raises(NotFittedError):
         adapt(GeneFinder(), TEXTS)

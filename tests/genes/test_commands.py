@@ -47,7 +47,7 @@ def test_train(files, tmp_path):
     assert "18 annotated genes on 6 sequences" in result.stdout
     assert "sensitivity" in result.stdout
     assert result.stderr.startswith(
-        "structune: skipped 12 genes: 12: on the strand - (c0.1, c0.3, c1.1, and 9 more)\n"
+        "structune: skipped 12 genes: 12: on the - strand (c0.1, c0.3, c1.1, and 9 more)\n"
     )
     model = structune.load(tmp_path / "m.structune")
     assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
@@ -146,7 +146,7 @@ def test_what_is_left_out_is_told(files, tmp_path):
     lines = (files / "test.gff3").read_text().splitlines(keepends=True)
     lines[3] = lines[3].replace("\n", ";partial=true\n")
     (tmp_path / "x.gff3").write_text("".join(lines))
-    told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: not whole (c0.t1)\n"
+    told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: incomplete (c0.t1)\n"
     for both in ((tmp_path / "x.gff3", files / "test.gff3"), (files / "test.gff3", tmp_path / "x.gff3")):
         assert run("evaluate", "genes", *both).stderr == told
 
@@ -156,13 +156,13 @@ def test_sequences_that_the_annotation_lacks(files, tmp_path):
     (tmp_path / "some.gff3").write_text(text.replace("c1\tstructune", "d\tstructune"))
     result = run("evaluate", "genes", tmp_path / "some.gff3", files / "test.gb")
     assert result.exit_code == 0
-    assert "found 3 transcripts on sequences that the annotation lacks, the first on 'd'" in result.stderr
+    assert "3 transcripts are on sequences that the annotation lacks, the first on 'd'" in result.stderr
     (tmp_path / "all.gff3").write_text(text.replace("\nc", "\nchr"))
     message = fail("evaluate", "genes", tmp_path / "all.gff3", files / "test.gb")
-    assert "the first on 'chr0'; expected its names, such as 'c0'" in message
+    assert "the first on 'chr0'; its sequences are named 'c0'" in message
     (tmp_path / "none.gff3").write_text("##gff-version 3\n")
     message = fail("evaluate", "genes", tmp_path / "all.gff3", tmp_path / "none.gff3")
-    assert "the first on 'chr0'; expected some with genes" in message
+    assert "the first on 'chr0'; it has no genes" in message
 
 
 def test_what_is_wrong_is_named(files, tmp_path):
@@ -170,13 +170,13 @@ def test_what_is_wrong_is_named(files, tmp_path):
         return fail(*args, *(["-m", tmp_path / "m.structune"] if args[0] != "evaluate" else []))
 
     both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
-    assert "found 1 files of sequences, expected 2" in refused("train", "genes", *both)
-    assert "sequences, expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
+    assert "there are 1 sequence files for 2 annotations" in refused("train", "genes", *both)
+    assert "no sequences: expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))
     few = [files / "train.gff3", "--sequences", tmp_path / "few.fa"]
-    assert "train.gff3: found 3 transcripts on 'c3', the first 'c3.t1', ex" in refused("train", "genes", *few)
+    assert "train.gff3: there is no sequence named 'c3'" in refused("train", "genes", *few)
     twice = [files / "test.gff3", files / "test.gb", files / "test.gff3"]
-    assert "test.gff3: found the sequence 'c0' again" in refused("evaluate", "genes", *twice)
+    assert "test.gff3: the sequence 'c0' was already read" in refused("evaluate", "genes", *twice)
     assert not (tmp_path / "m.structune").exists()
 
 
@@ -185,12 +185,12 @@ def test_models_that_are_none(files, tmp_path):
     message = fail("genes", files / "test.fa", "-m", tmp_path / "r.structune")
     assert "found a model of class Regressor, expected a gene finder" in message
     message = fail("genes", files / "test.fa", "-m", tmp_path / "yeast")
-    assert "yeast: found no such file, expected one, or one of pretrained, fly, a_thaliana" in message
+    assert "yeast: no such file. Included models: pretrained, fly, a_thaliana" in message
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
     finder = structune.GeneFinder(tuning=None, flank=5, run=Run(max_iterations=1), n_jobs=1)
     finder.fit(TEST, tracks=tracks).save(tmp_path / "t.structune")
     message = fail("evaluate", "genes", tmp_path / "t.structune", files / "test.gb")
-    assert "found a model that asks for tracks" in message
+    assert "the model needs tracks" in message
 
 
 def test_annotations_without_stop_codons(files, tmp_path):
@@ -223,8 +223,8 @@ def test_pretrained_finders_and_adapting(files, tmp_path):
     succeed(*args, "-m", files / "m.structune", "--adapt", 1, "-o", tmp_path / "found.gff3")
     found = read_gff3(tmp_path / "found.gff3").transcripts
     assert [exons(genes) for genes in found.values()] == [exons(genes) for genes in expected]
-    assert "expected it adapted: genes --adapt 20" in fail(*args, "-m", "eukaryotes")
-    assert "expected it adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
+    assert "must be adapted to a genome: use genes --adapt 20" in fail(*args, "-m", "eukaryotes")
+    assert "this model must be adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
     assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)
 
 
@@ -232,7 +232,7 @@ def test_dense_genes_without_introns_are_told(files, tmp_path, monkeypatch):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "--adapt", 1, *QUIET]
     assert run(*args).stderr == ""
     monkeypatch.setattr(finding, "sure_share", lambda finder, genome: 0.697)
-    assert "genes without introns have 70% of the bases, as in bacteria" in run(*args).stderr
+    assert "genes without introns cover 70% of the bases, as in bacteria" in run(*args).stderr
 
 
 def test_genes_that_have_no_introns_are_told(monkeypatch):
@@ -244,7 +244,7 @@ def test_genes_that_have_no_introns_are_told(monkeypatch):
         genes = [Transcript("c", "+", exons, f"t{k}", f"g{k}") for k, exons in enumerate(parts)]
         gene_task.GENES.advise([AnnotatedSequence("c", "A" * 12, tuple(genes))], "x.gb")
     (told,) = said
-    assert told.startswith("x.gb: found introns in 2 of 300 genes: those of bacteria and archaea are for pro")
+    assert told.startswith("x.gb: only 2 of 300 genes have introns. For bacteria and archaea use prok")
 
 
 def test_hints_and_regions_to_avoid(files, tmp_path):
@@ -264,17 +264,17 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
     result = run(*args, "--hints", path, "--hint-weight", 20, "--avoid", tmp_path / "rna.gff")
     assert result.exit_code == 0
-    assert f"{path}: 1 hints are on sequences that did not come: elsewhere" in result.stderr
+    assert f"{path}: 1 hints are on sequences that are not in the input: elsewhere" in result.stderr
     expected = model.predict(TEST, hints=of_each, hint_weight=20.0, avoid=[[(a, b)], [], []])
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
     path.with_suffix(".gtf").write_text(path.read_text().replace("c", "chr"))
     stderr = run(*args, "--hints", path.with_suffix(".gtf")).stderr
-    assert "nothing is used: all 11 hints are on chr0, chr1, chr2, and 1 more" in stderr
-    assert "those that came have other names: c0, c1, c2" in stderr
+    assert "not used: all 11 hints are on chr0, chr1, chr2, and 1 more, but" in stderr
+    assert "the sequences are named c0, c1, c2" in stderr
     assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
-    assert "found a model without introns, expected no --hints" in fail(*tree, "--hints", path)
+    assert "--hints needs a model of genes with introns; this one has none" in fail(*tree, "--hints", path)
 
 
 def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):
@@ -296,7 +296,7 @@ def test_parts_of_genes_are_told_and_marked(files, tmp_path):
     (tmp_path / "cut.fa").write_text(f">cut\n{TEST[0].sequence[sum(t.exons[0]) // 2 :]}\n")
     args = ["genes", tmp_path / "cut.fa", "-m", files / "m.structune", *QUIET]
     result = run(*args)
-    assert "cut.fa: 1 genes go on beyond ends of sequences, and are marked as" in result.stderr
+    assert "cut.fa: 1 genes continue beyond an end of their sequence and are marked as" in result.stderr
     assert ";partial=true;start_range=.,1" in result.stdout
     closed = run(*args, "--closed")
     assert (closed.stderr, "partial" in closed.stdout) == ("", False)
@@ -308,4 +308,4 @@ def test_nothing_to_compare_with(files, tmp_path):
     result = run(*args)
     assert result.exit_code == 2
     assert "found no CDS among 1 features, so no gene: 1 tRNA" in result.stderr
-    assert "structune: found no annotated gene, expected some to compare with" in result.stderr
+    assert "structune: the annotation has no genes to compare with" in result.stderr

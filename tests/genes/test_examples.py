@@ -71,7 +71,7 @@ def test_cuts_are_half_of_the_way_between_genes(flank, spans):
 )
 def test_flanks_keep_away_from_what_was_skipped(skipped, spans):
     sequence = sequence_of("CCCC", "+", "CCCC", "-", "CCCCC")
-    left_out = tuple(Skipped("c", "p", "not whole", one) for one in skipped)
+    left_out = tuple(Skipped("c", "p", "incomplete", one) for one in skipped)
     found = cut([replace(sequence, skipped=left_out)], 99)
     assert [(start, end) for _, start, end in found.spans] == spans
 
@@ -96,7 +96,7 @@ def test_the_longest_transcript_that_makes_sense():
     assert cut([AnnotatedSequence("c", text, (whole, longer))]).transcripts[0].name == "whole"
     assert cut([AnnotatedSequence("c", text2, (shorter, whole))]).transcripts[0].name == "whole"
     found = cut([AnnotatedSequence("c", text, (longer,))])
-    assert found.skipped == [Skipped("c", "g", "length no multiple of three", (0, 14))]
+    assert found.skipped == [Skipped("c", "g", "length is not a multiple of three", (0, 14))]
 
 
 def test_strands_and_what_files_left_out():
@@ -104,11 +104,11 @@ def test_strands_and_what_files_left_out():
     found = cut([sequence], strands="+")
     assert found.skipped == [
         Skipped("c", "p", "a pseudogene"),
-        Skipped("c", "g1", "on the strand -", (11, 20)),
+        Skipped("c", "g1", "on the - strand", (11, 20)),
     ]
     with pytest.warns(SkippedGenesWarning, match=r"skipped 2 genes: 1: a pseudogene \(p\); 1: on the st"):
         found.report()
-    with pytest.raises(DataError, match=r"found no gene to learn from: 1: on the strand - \(g0\)"):
+    with pytest.raises(DataError, match=r"there are no genes to train on; skipped 1: on the - strand \(g0\)"):
         cut([sequence_of("-")], strands="+").report()
 
 

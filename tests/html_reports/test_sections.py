@@ -175,7 +175,7 @@ def test_transcripts_with_the_same_coding_parts_count_once():
 def test_genes_without_errors():
     for genes in ({"c": ANNOTATED}, {"c": []}, {}):
         (section,) = gene_sections(genes, genes)
-        assert section.blocks == [Text("All predicted genes are as annotated.")]
+        assert section.blocks == [Text("All predicted genes agree with the annotation.")]
 
 
 def test_queries_are_told_worst_first():

@@ -107,7 +107,7 @@ def test_auto_for_a_warm_start_and_for_folders(tmp_path):
         write_shards(tagger(), tmp_path / str(n), X * 3, Y * 3, n_folds=n)
         assert said in tagger(tuning="auto").fit_shards(tmp_path / str(n)).history_[0]["reason"]
     assert [possible_parts(range(n)) for n in (1, 2, 999, 1000)] == [None, 2, 2, 2]
-    with pytest.raises(DataError, match=r"^penalty=0\.5 with tuning='grid': expected one of the two$"):
+    with pytest.raises(DataError, match=r"^penalty=0\.5 and tuning='grid' cannot be combined"):
         tagger(tuning="grid", penalty=0.5).fit(X, Y)
 
 

@@ -228,7 +228,7 @@ def test_runs_that_are_refused(run, message):
 @pytest.mark.parametrize("word", sorted(set(EVERY) - {"ranking", "genes", "prokaryotic-genes"}))
 def test_some_example_counts(word):
     estimator, data = EVERY[word]
-    with pytest.raises(DataError, match="found a weight of zero for every example, expected a positive one"):
+    with pytest.raises(DataError, match="the weight of every example is zero: at least one must be positive"):
         clone(estimator).fit(*data, sample_weight=np.zeros(len(data[0])))
 
 

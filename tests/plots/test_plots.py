@@ -77,7 +77,7 @@ def test_the_chosen_step_is_marked():
 
 def test_a_grid_of_one_precision_is_drawn_over_it():
     (axes,) = plot_tuning(grid(), NAMES).axes
-    assert "held-out loss: 1 at precision 1" in axes.get_title("left")
+    assert "held-out loss: 1 at penalty 1" in axes.get_title("left")
 
 
 def test_without_precisions_there_is_one_panel():
@@ -126,8 +126,8 @@ def test_the_course_of_precisions():
     (axes,) = plot_precision_course(implicit(), NAMES).axes
     assert texts(axes) == set(NAMES)
     (axes,) = plot_precision_course(grid(), NAMES).axes
-    assert "at precision 1" in axes.get_title("left")
-    with pytest.raises(DataError, match="holds no precisions"):
+    assert "at penalty 1" in axes.get_title("left")
+    with pytest.raises(DataError, match="history has no penalties"):
         plot_precision_course(fit(), NAMES)
 
 
@@ -164,11 +164,11 @@ def test_plot_penalties_of_many_groups():
 
 def test_what_is_refused():
     for penalty in ([1.0, 2.0], [1.0, 2.0, 0.0], [1.0, np.nan, 1.0]):
-        with pytest.raises(DataError, match="expected 3 finite numbers"):
+        with pytest.raises(DataError, match="penalty must be 3 finite numbers"):
             plot_penalties(penalty, NAMES)
     with pytest.raises(DataError, match="neither"):
         plot_tuning([{"stage": "fit"}], NAMES)
-    with pytest.raises(DataError, match="found 2 group names, expected 3"):
+    with pytest.raises(DataError, match="there are 2 group names for the 3"):
         plot_tuning(implicit(), NAMES[:2])
     with pytest.raises(DataError, match=r"a\.foo.*png"):
         check_path("a.foo")
@@ -191,7 +191,7 @@ def test_sensitivity_has_a_panel_for_each_set(tmp_path):
     assert [axes.get_title() for axes in panels] == [f"{name}, best 90.0 %" for name in accuracy]
     np.testing.assert_allclose(panels[0].images[0].get_array(), 100 * (table - 0.9))
     assert (tmp_path / "figure.png").stat().st_size > 0
-    for wrong, message in (({}, "found no tables"), ({"iris": [[1.0]]}, r"iris: found shape \(1, 1\)")):
+    for wrong, message in (({}, "accuracy is empty"), ({"iris": [[1.0]]}, r"iris: shape \(1, 1\)")):
         with pytest.raises(DataError, match=message):
             plot_sensitivity(wrong, (0.5, 2.0), (1.0, 2.0, 4.0))
 

@@ -70,9 +70,9 @@ def test_first_weights_are_those_of_all_documents_together(monkeypatch, kind):
     ("blocks", "message"),
     [
         ([(X, Y, QUERIES), (X[:, 1:], Y, QUERIES + N)], "block 1: X has 3 features, but Ranker"),
-        ([(X, Y, QUERIES), (X, Y, QUERIES + N), (X, Y, QUERIES)], "block 2: found the query 0"),
-        ([(X, Y, QUERIES), (X, -1.0 * Y, QUERIES + N)], "block 1: document 0.* found the relevance -1.0"),
-        ([(X, np.zeros(len(Y)), QUERIES)], "no query with documents of different relevance"),
+        ([(X, Y, QUERIES), (X, Y, QUERIES + N), (X, Y, QUERIES)], "block 2: the query 0 is already"),
+        ([(X, Y, QUERIES), (X, -1.0 * Y, QUERIES + N)], "block 1: document 0.* the relevance -1.0"),
+        ([(X, np.zeros(len(Y)), QUERIES)], "no query has documents of different relevance"),
     ],
 )
 def test_blocks_that_are_refused(tmp_path, blocks, message):
@@ -120,15 +120,15 @@ def test_commands(files, tmp_path):
 def test_a_folder_without_the_numbers_of_its_features(tmp_path):
     write_shards(Ranker(), tmp_path / "g", X, Y, queries=QUERIES)
     said = fail("train", "ranking", tmp_path / "g", "-m", tmp_path / "m")
-    assert "found no numbers of the features" in said
+    assert "the numbers of the features are missing" in said
 
 
 def test_files_that_are_refused(files, tmp_path):
     text = files[0].read_text()
     for wrong, message in (
-        (text + "1 qid:0 1:2\n", r"wrong.txt:85: found the query '0' again, which began at line 1;"),
-        (text + "1 qid:77 1:NULL\n", "wrong.txt:85: found NULL"),
-        ("1 qid:1\n", "wrong.txt: found no features"),
+        (text + "1 qid:0 1:2\n", r"wrong.txt:85: the query '0' occurs again after line 1. Put"),
+        (text + "1 qid:77 1:NULL\n", "wrong.txt:85: feature 1 is NULL"),
+        ("1 qid:1\n", "wrong.txt: no line has a feature"),
     ):
         (tmp_path / "wrong.txt").write_text(wrong)
         said = fail("shard", "ranking", tmp_path / "wrong.txt", tmp_path / "f")

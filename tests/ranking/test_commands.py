@@ -109,7 +109,7 @@ def test_missing_values(files, tmp_path):
     train = ["train", "ranking", tmp_path / "null.txt", "--penalty", 1, *QUIET, "-m"]
     path = tmp_path / "m.structune"
     message = fail(*train, path)
-    assert "null.txt:6: found NULL for the feature 2, expected a number" in message
+    assert "null.txt:6: feature 2 is NULL. Give a number for it" in message
     assert not path.exists()
     succeed(*train, path, "--missing", -1)
     assert structune.load(path).extra_["missing"] == -1.0
@@ -118,7 +118,7 @@ def test_missing_values(files, tmp_path):
     rows = table(succeed("rank", path, tmp_path / "null.txt"))
     scores = {int(document) - 1: float(score) for _, _, document, score, _ in rows}
     assert scores[3] == pytest.approx(structune.load(path).predict(X)[3], rel=1e-5)
-    assert ":6: found NULL" in fail("evaluate", "ranking", files / "m.structune", tmp_path / "null.txt")
+    assert ":6: feature 2 is" in fail("evaluate", "ranking", files / "m.structune", tmp_path / "null.txt")
     assert "--missing nan: expected a finite number" in fail(*train, path, "--missing", "nan")
 
 
@@ -126,9 +126,9 @@ def test_training_data_that_is_refused(files, tmp_path):
     args = ["-m", tmp_path / "m", *QUIET]
     assert "nowhere.txt: No such file" in fail("train", "ranking", "nowhere.txt", *args)
     for text, message in (
-        ("1 qid:1 1:2\n-1 qid:1 1:3\n", "bad.txt:2: found the relevance '-1'"),
-        ("1 qid:1\n0 qid:1\n", "bad.txt: found no features"),
-        ("1 qid:1 1:2\n1 qid:1 1:3\n", "found no query with documents of different relevance"),
+        ("1 qid:1 1:2\n-1 qid:1 1:3\n", "bad.txt:2: the relevance '-1'"),
+        ("1 qid:1\n0 qid:1\n", "bad.txt: no line has a feature"),
+        ("1 qid:1 1:2\n1 qid:1 1:3\n", "no query has documents of different relevance"),
     ):
         (tmp_path / "bad.txt").write_text(text)
         assert message in fail("train", "ranking", tmp_path / "bad.txt", *args)
@@ -164,13 +164,13 @@ def test_features_are_found_by_their_numbers(files, tmp_path):
 
 def test_inputs_of_rank_that_are_refused(files, tmp_path):
     model = files / "m.structune"
-    assert ":1: found the relevance 'x'" in fail("rank", model, "-", stdin="x qid:1 1:1\n")
+    assert ":1: the relevance 'x'" in fail("rank", model, "-", stdin="x qid:1 1:1\n")
     Ranker(tuning=None).fit(TRAIN.X, TRAIN.relevance, TRAIN.queries).save(tmp_path / "bare")
-    assert "bare: found no numbers of the features" in fail("rank", tmp_path / "bare", files / "train.txt")
+    assert "bare: the numbers of the features are" in fail("rank", tmp_path / "bare", files / "train.txt")
     for wrong in (["1", "2", "3"], 5):
         structune.load(model).save(tmp_path / "other", {"features": wrong, "missing": None})
         said = fail("rank", tmp_path / "other", files / "train.txt")
-        assert "other: found no numbers of the features" in said
+        assert "other: the numbers of the features are missing" in said
     structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("rank", tmp_path / "t.structune", files / "train.txt")
     assert "found a model of class SequenceTagger, expected Ranker" in message
@@ -214,6 +214,6 @@ def test_rank_writes_what_comes_before_an_error(files, monkeypatch, tmp_path):
     result = run("rank", files / "m.structune", "-", stdin=text + "0 qid:1 1:0.1\n")
     assert result.exit_code == 2
     assert result.stdout == succeed("rank", files / "m.structune", "-", stdin=text.rpartition("1 qid:2")[0])
-    assert "found the query '1' again" in result.stderr
+    assert "the query '1' occurs again" in result.stderr
     assert "no documents" in fail("rank", files / "m.structune", "-", "-o", tmp_path / "out.tsv", stdin="\n")
     assert not (tmp_path / "out.tsv").exists()

@@ -69,7 +69,7 @@ def test_sources(tmp_path):
 
 def test_missing_values_may_be_refused():
     text = "# a heading\n\n1 qid:1 1:2 3:1\n0 qid:1 1:1 2:NULL\n"
-    with pytest.raises(DataError, match=":4: found NULL for the feature 2, expected a number"):
+    with pytest.raises(DataError, match=":4: feature 2 is NULL"):
         read(text, missing=None)
     assert read(text, features=[1, 3], missing=None).X.tolist() == [[2.0, 1.0], [1.0, 0.0]]
     check(read(TEXT, missing=0.0), np.nan_to_num(X))
@@ -87,8 +87,8 @@ def test_features_may_be_those_of_another_file():
     assert data.feature_indices.tolist() == [1, 3, 7]
     assert data.X.tolist() == [[0.5, 0.0, -0.01], [0.25, 0.0, 0.0], [1.0, 0.0, 1000.0]]
     for wrong, message in (
-        ([2, 1], "expected them to rise from 1 or more"),
-        ([1.9], "expected whole numbers"),
+        ([2, 1], "must increase from 1 or more"),
+        ([1.9], "must be whole numbers"),
     ):
         with pytest.raises(DataError, match=message):
             read(TEXT, wrong)
@@ -97,22 +97,22 @@ def test_features_may_be_those_of_another_file():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ": found no documents, expected lines such as '2 qid:1 1:0.5'"),
-        ("\nx qid:1 1:1\n", ":2: found the relevance 'x', expected a finite number >= 0"),
-        ("-1 qid:1 1:1\n", ":1: found the relevance '-1', expected a finite number >= 0"),
-        ("1 1:1\n", ":1: found '1:1' after the relevance, expected a query such as 'qid:1'"),
-        ("1 #qid:1\n", ":1: found '' after the relevance"),
-        ("1 qid:1 1:1\n1 qid:1 1:x\n", ":2: found '1:x', expected a feature such as '1:0.5' or '1:NULL'"),
-        ("1 qid:1 1:nan\n", ":1: found '1:nan', expected a feature"),
-        ("1 qid:1 \u0661:1\n", ":1: found '\u0661:1', expected a feature"),
-        ("1 qid:1 1:0 2:1e999\n", ":1: found '2:1e999', expected a finite value"),
-        ("1 qid:1 0:1\n", ":1: found the feature 0 first, expected at least 1"),
-        ("1 qid:1 1:1\n1 qid:1 3:1 2:1\n", ":2: found the feature 2 after 3, expected rising numbers"),
+        ("", ": there are no documents. Write lines such as '2 qid:1 1:0.5'"),
+        ("\nx qid:1 1:1\n", ":2: the relevance 'x' is not a finite number >= 0"),
+        ("-1 qid:1 1:1\n", ":1: the relevance '-1' is not a finite number >= 0"),
+        ("1 1:1\n", ":1: '1:1' after the relevance is not a query such as 'qid:1'"),
+        ("1 #qid:1\n", ":1: '' after the relevance"),
+        ("1 qid:1 1:1\n1 qid:1 1:x\n", ":2: '1:x' is not a feature such as '1:0.5' or '1:NULL'"),
+        ("1 qid:1 1:nan\n", ":1: '1:nan' is not a feature"),
+        ("1 qid:1 \u0661:1\n", ":1: '\u0661:1' is not a feature"),
+        ("1 qid:1 1:0 2:1e999\n", ":1: the value of '2:1e999' is not finite"),
+        ("1 qid:1 0:1\n", ":1: the feature number 0 is not 1 or more"),
+        ("1 qid:1 1:1\n1 qid:1 3:1 2:1\n", ":2: the feature number 2 follows 3, but numbers must increase"),
         (
             "1 qid:a\n\n1 qid:b\n1 qid:b\n1 qid:a\n",
-            ":5: found the query 'a' again, which began at line 1; expected the documents of a query",
+            ":5: the query 'a' occurs again after line 1. Put all documents of a query together",
         ),
-        (b"1 qid:1\n1 qid:1 #\xff\n", r":2: found '\udcff', expected UTF-8 text"),
+        (b"1 qid:1\n1 qid:1 #\xff\n", r":2: '\udcff' is not UTF-8 text"),
         (gzip.compress(b"1 qid:1 1:2\n" * 99, mtime=0)[:-20], ": found a damaged gzip file"),
     ],
 )
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 
 
 def test_a_long_value_is_refused_in_time():
-    with pytest.raises(DataError, match="expected a feature"):
+    with pytest.raises(DataError, match="is not a feature"):
         read(f"1 qid:1 1:{'1' * 100_000}x\n")
 
 
@@ -185,16 +185,16 @@ THREE = {"X": np.zeros((3, 1)), "relevance": np.zeros(3), "queries": list("aba")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"relevance": np.array([0.0, -1.0])}, "document 1: found the relevance -1.0"),
-        ({"X": np.array([[0.0], [np.inf]])}, "document 1, feature 1: found inf, expected a finite number"),
-        ({"feature_indices": np.array([0])}, "found the feature numbers [0]"),
-        ({"queries": ["a", "b c"]}, "document 1: found the query 'b c', expected one word without '#'"),
-        ({"queries": ["a", "\ud800"]}, r"document 1: found the query '\ud800'"),
-        ({"comments": ["", "a\nb"]}, r"document 1: found the comment 'a\nb', expected one line of text"),
-        (THREE, "found the query 'a' in two places, expected its documents together"),
-        (NONE, "found no documents"),
-        ({"X": np.zeros((3, 1))}, "found features of shape (3, 1), expected (2, 1)"),
-        ({"queries": ["a"]}, "found 1 queries for 2 documents"),
+        ({"relevance": np.array([0.0, -1.0])}, "document 1: the relevance -1.0"),
+        ({"X": np.array([[0.0], [np.inf]])}, "document 1, feature 1: inf is neither a finite number"),
+        ({"feature_indices": np.array([0])}, "feature numbers must increase from 1 or more; they are [0]"),
+        ({"queries": ["a", "b c"]}, "document 1: the query 'b c' is not one word without '#'"),
+        ({"queries": ["a", "\ud800"]}, r"document 1: the query '\ud800'"),
+        ({"comments": ["", "a\nb"]}, r"document 1: the comment 'a\nb' is not one line of text"),
+        (THREE, "the documents of the query 'a' are not together"),
+        (NONE, "there are no documents"),
+        ({"X": np.zeros((3, 1))}, "X must have the shape (2, 1), not (3, 1)"),
+        ({"queries": ["a"]}, "there are 1 queries for 2 documents"),
     ],
 )
 def test_what_could_not_be_read_back_is_refused(changes, message):
@@ -204,7 +204,7 @@ def test_what_could_not_be_read_back_is_refused(changes, message):
 
 def test_small_files_of_large_tables_are_refused():
     text = "".join(f"1 qid:{k} {k}:1\n" for k in range(1, 5001))
-    with pytest.raises(DataError, match="found 5000 values in 5000 documents of 5000 features, expected at"):
+    with pytest.raises(DataError, match="5000 values in 5000 documents of 5000 features are too few"):
         read(text)
     assert read(text[: text.index("1 qid:200 ")]).X.shape == (199, 199)
 

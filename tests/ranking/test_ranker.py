@@ -74,11 +74,11 @@ def test_a_score_needs_the_queries_that_the_fit_had(tmp_path):
     model = ranker().fit(X, Y, QUERIES)
     model.save(tmp_path / "model")
     for fitted in (model, load(tmp_path / "model")):
-        with pytest.raises(DataError, match="found no queries to score: give the query of each document"):
+        with pytest.raises(DataError, match="queries are missing: give the query of each document"):
             fitted.score(X, Y)
-    with pytest.raises(DataError, match="found no queries: tuning='grid', the default, holds some out"):
+    with pytest.raises(DataError, match="queries are missing: tuning='grid', the default, holds some out"):
         Ranker().fit(X, Y)
-    with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are taken for those of one"):
+    with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are treated as those of one query"):
         ranker().fit(X, Y)
 
 
@@ -142,7 +142,7 @@ def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
 
 def test_zero_weights_are_told():
     x, y, queries = planted(noise=100.0)
-    told = "all weights are 0: found no others that lower the margin loss, with its penalty"
+    told = "all weights are 0: no other weights have a lower margin loss plus penalty"
     with pytest.warns(ZeroWeightsWarning, match=told):
         model = ranker(loss="margin", penalty=1e3, k=3).fit(x, y, queries)
     assert_array_equal(model.coef_, 0.0)
@@ -199,10 +199,10 @@ def test_weights_of_documents_are_those_of_their_queries():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.zeros(12), "found a weight of zero for every query"),
+        (np.zeros(12), "the weights of all queries are zero"),
         (np.ones(7), r"found weights of shape \(7,\), expected \(12,\)"),
         (-np.ones(12), "example 0 has the weight -1.0"),
-        (np.arange(Y.size), "document 1, query 0: found the weight 1.0, expected that of the query's first"),
+        (np.arange(Y.size), "document 1, query 0: the weight 1.0 differs from that of the query's first"),
     ],
 )
 def test_weights_that_are_refused(weights, message):
@@ -234,7 +234,7 @@ def test_one_query(loss):
 def test_nothing_to_learn():
     """Nothing relevant, everything, equal within queries, or one document a query."""
     for y, queries in ((0 * Y, QUERIES), (0 * Y + 2, QUERIES), (QUERIES, QUERIES), (Y, np.arange(Y.size))):
-        with pytest.raises(DataError, match=r"found no query with documents of different .*n_samples = 9"):
+        with pytest.raises(DataError, match=r"no query has documents of different .*n_samples = 9"):
             Ranker().fit(X, y, queries)
 
 
@@ -316,16 +316,16 @@ def test_a_wrong_document_is_named_by_its_place():
     y[17] = -2.0
     mixed = np.random.default_rng(0).permutation(Y.size)
     place = mixed.tolist().index(17)
-    with pytest.raises(DataError, match=rf"document {place}, query 2: found the relevance -2\.0"):
+    with pytest.raises(DataError, match=rf"document {place}, query 2: the relevance -2\.0"):
         ranker().fit(X[mixed], y[mixed], QUERIES[mixed])
-    with pytest.raises(ValueError, match="found relevances that are strings, expected numbers"):
+    with pytest.raises(ValueError, match="relevances must be numbers, not strings"):
         ranker().fit(X, np.full(Y.size, "high"), QUERIES)
     model = ranker().fit(X, Y, QUERIES)
-    with pytest.raises(DataError, match=rf"document {place}, query 2: found the relevance -2\.0"):
+    with pytest.raises(DataError, match=rf"document {place}, query 2: the relevance -2\.0"):
         model.score(X[mixed], y[mixed], QUERIES[mixed])
-    with pytest.raises(DataError, match=r"found relevances of shape \(5,\) for 96 documents"):
+    with pytest.raises(DataError, match=r"relevances have the shape \(5,\) for 96 documents"):
         model.score(X, Y[:5], QUERIES)
-    with pytest.raises(DataError, match="found 5 query ids for 96 documents"):
+    with pytest.raises(DataError, match="there are 5 query ids for 96 documents"):
         model.rank(X, QUERIES[:5])
 
 
@@ -335,7 +335,7 @@ def test_a_wrong_document_is_named_by_its_place():
         ({"loss": "log"}, CapabilityError, "loss='log' needs 'log_partition', which the structure 'ranking'"),
         ({"loss": RampLoss("slack")}, CapabilityError, "needs 'rescaled'"),
         ({"tuning": "implicit"}, CapabilityError, "needs a smooth loss"),
-        ({"k": 0}, DataError, "found k = 0, expected at least 1"),
+        ({"k": 0}, DataError, "k=0: expected a whole number >= 1"),
     ],
 )
 def test_options_that_are_refused(options, error, message):

@@ -45,7 +45,7 @@ def test_conllu():
     with pytest.warns(SkippedLinesWarning, match="skipped 5 lines of metadata, 1 multiword token"):
         assert read(CONLLU, ["form"], separator="\t", comment="#").n_tokens == 4
     for names in (["w", "y"], ["w", "pos", "y"], ["form", "y"]):
-        with pytest.raises(DataError, match="found CoNLL-U, whose first column numbers the tokens"):
+        with pytest.raises(DataError, match="the file is CoNLL-U, whose first column has token numbers"):
             read(CONLLU, names)
 
 
@@ -103,11 +103,15 @@ def test_the_separator_is_that_of_the_whole_file():
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("New York\tB-LOC\nLos Angeles\tB\n", None, "found 2 columns between tabs and 3 between white"),
-        ("a\t\tO\nb\t\tO\n", None, "3 columns between tabs and 2 between white space. Give --sep"),
-        ("New York \tB\nis \tO\n", None, "found 'New York ' between tabs, with a space at its end"),
-        ("# chapter one\nthe DT O\n", None, "found '# chapter one', which may be a token or a comment"),
-        ("the DT O\nNew York NNP O\n", ["w", "pos", "y"], "<input>:2: found 4 columns, and 3 in the"),
+        ("New York\tB-LOC\nLos Angeles\tB\n", None, "lines have 2 columns if tabs separate them, 3 if white"),
+        ("a\t\tO\nb\t\tO\n", None, "3 columns if tabs separate them, 2 if whitespace. Use --sep"),
+        ("New York \tB\nis \tO\n", None, "'New York ' between tabs begins or ends with a space"),
+        ("# chapter one\nthe DT O\n", None, "the line '# chapter one' may be a token or a comment"),
+        (
+            "the DT O\nNew York NNP O\n",
+            ["w", "pos", "y"],
+            "<input>:2: the line has 4 columns, but the",
+        ),
         ("the DT O\n# a b c d\n", ["w"], "--comment '#' (in Python comment='#') skips lines"),
     ],
 )
@@ -122,25 +126,25 @@ FOREIGN = {
     "a pattern file of Wapiti": "*\n\nU:wrd-1 L=%X[-1,0]\n",
     "a model of Wapiti": "#mdl#2#123\n#rdr#3/2/0\n",
     "a model of CRF++": "version: 100\ncost-factor: 1\nmaxid: 5\n",
-    "the attributes of CRFsuite": "B\tw[0]=the\tp[0]=DT\t__BOS__\nI\tw[0]=a\\:b:2\tx:1.5\n\n",
+    "an attribute file of CRFsuite": "B\tw[0]=the\tp[0]=DT\t__BOS__\nI\tw[0]=a\\:b:2\tx:1.5\n\n",
     "the n-best output of CRF++": "# 0 0.478113\nthe\tDT\tB\n\n",
     "the output of structune predict --nbest": "# sentence 1 rank 1 probability 0.5\nthe DT O\n\n",
     "JSON": '[\n  {\n    "id": 0,\n    "paragraphs": []\n  }\n]\n',
     "XML": "<s>\nthe\tDT\tO\n</s>\n",
-    "CSV (give --separator ',', or save it with tabs)": "Sentence #,Word,Tag\nSentence: 1,The,O\n,dog,O\n",
-    "CSV (give --separator ';', or save it with tabs)": "the;DT;O\ndog;NN;O\n",
-    "tokens with | between their columns (give --separator '|')": "The|DT|O\ndog|NN|O\n",
+    "CSV (use --separator ',', or save it with tabs)": "Sentence #,Word,Tag\nSentence: 1,The,O\n,dog,O\n",
+    "CSV (use --separator ';', or save it with tabs)": "the;DT;O\ndog;NN;O\n",
+    "tokens with | between their columns (use --separator '|')": "The|DT|O\ndog|NN|O\n",
     "tokens with | between their columns": "The|DT|O dog|NN|O\nA|DT|O cat|NN|O\n",
     "tokens with a tag after /": "The/DT dog/NN ran/VB off/RP\nA/DT cat/NN sat/VB up/RP\n",
     "tokens with a tag after _": "The_DT dog_NN\nA_DT cat_NN\n",
-    "tokens with a tag after / (give --separator '/')": "The/DT\ndog/NN\n./.\nA/DT\ncat/NN\n",
+    "tokens with a tag after / (use --separator '/')": "The/DT\ndog/NN\n./.\nA/DT\ncat/NN\n",
     "trees in brackets": "( (S\n    (NP-SBJ (NNP Mr.) )\n",
     "plain text": "The dog ran off.\nA cat sat.\n",
     "plain text ": "the dog ran off and\na cat sat on the mat\nthen they went home\n",
     "training data of spaCy": '("Uber blew", {"entities": [(0, 4, "ORG")]})\n',
     "JSONL ": "{'text': 'a', 'label': []}\n{'text': 'b', 'label': []}\n",
-    "a sentence a line, with": "EU,rejects\tB,O\n",
-    "a sentence a line, with its words in one field": "id\tEU rejects x\tB O O\nid\tPeter\tB\n",
+    "one sentence per line, with": "EU,rejects\tB,O\n",
+    "one sentence per line, with its words in one column": "id\tEU rejects x\tB O O\nid\tPeter\tB\n",
     "CoNLL-2012": "#begin document (bc/x); part 000\nbc/x 0 0 the DT\n",
     "WebAnno TSV": "#FORMAT=WebAnno TSV 3.2\n\n#Text=a b\n1-1\t0-1\ta\t_\n",
     "PubTator": "123|t|Title words\n123|a|More\n",
@@ -154,13 +158,13 @@ def test_other_formats_are_refused_by_name(name):
     text = FOREIGN[name]
     for columns in (None, ["w", "y"]):
         source = io.BytesIO(text if isinstance(text, bytes) else text.encode())
-        with pytest.raises(DataError, match=re.escape(f"found what looks like {name.strip()}")):
+        with pytest.raises(DataError, match=re.escape(f"<input> looks like {name.strip()}")):
             read_conll(source, columns)
 
 
 def test_separators_of_other_formats():
     assert read("The|DT|O\ndog|NN|O\n", separator="|").columns["y"] == ["O", "O"]
-    with pytest.warns(SkippedLinesWarning, match="skipped 1 line with names of columns"):
+    with pytest.warns(SkippedLinesWarning, match="skipped 1 header line"):
         assert read("word,pos,tag\nthe,DT,O\n", separator=",").columns["w"] == ["the"]
 
 
@@ -185,32 +189,32 @@ def test_conllu_with_odd_numbers(ids, lengths):
         assert [n for block in blocks for n in block.lengths] == lengths
         words = [w for block in blocks for w in block.columns["form"]]
         assert words == [f"w{n}" for n in ids if n is not None]
-    joined = "numbers of tokens begin again without a blank line, where sentences end: 2"
+    joined = "token numbers restart without a blank line, which ends a sentence: 2 times"
     assert (joined in str(told[0].message)) == (len(lengths) == 3)
 
 
 @pytest.mark.parametrize("columns", [None, ["form", "upos"]])
 def test_conllu_with_other_columns(columns):
     header = "\t".join(["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"])
-    with pytest.warns(SkippedLinesWarning, match="read as CoNLL-U; skipped 1 line with names of columns"):
+    with pytest.warns(SkippedLinesWarning, match="read as CoNLL-U; skipped 1 header line"):
         assert read(f"{header}\n{_conllu([1, 2])}", columns).n_tokens == 2
     short = _conllu([3])[:-3] + "\n"
     for text, line in ((_conllu([1, 2]) + short, 3), (short + _conllu([1, 2]), 1)):
-        message = f"<input>:{line}: found 9 columns, and 10 in CoNLL-U, which the file looks like"
+        message = f"<input>:{line}: the line has 9 columns, but CoNLL-U, which was detected, has 10"
         with pytest.raises(DataError, match=message):
             read(text, columns)
-    with pytest.raises(DataError, match="<input>:1: found 10 columns, expected at least 12"):
+    with pytest.raises(DataError, match="<input>:1: the line has 10 columns, but at least 12"):
         read(_conllu([1, 2]), ["id", *(f"c{k}" for k in range(11))])
 
 
 def test_other_files_that_number_tokens():
     text = "#\thttp://x [2009]\n1-2\tdu\tO\n1\tde\tA\n2\tle\tB\n2.1\tx\ty\n1\ta\tO\n"
-    told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; numbers of tokens begin again"
-    with pytest.warns(SkippedLinesWarning, match=f"{told} without a blank line, within sentences: 1"):
+    told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; token numbers restart"
+    with pytest.warns(SkippedLinesWarning, match=f"{told} without a blank line, within a sentence: 1"):
         data = read(text, ["id", "w", "y"])
     assert data.columns["w"] == ["de", "le", "a"]
     assert data.lengths.tolist() == [3]
-    with pytest.warns(UserWarning, match="the first column, which is read as 'w', numbers the tokens"):
+    with pytest.warns(UserWarning, match="the first column, read as 'w', contains token numbers"):
         read("1\tde\tA\n2\tle\tB\n", ["w", "y"])
 
 
@@ -235,9 +239,9 @@ def test_numbers_that_are_tokens_or_features(text):
     [('x,O\n\n"Smith, John",B-PER\n', 3), ('x,O\r\n"Smith",B-PER\r\n', 2), ('",",O\n', 1), ('a,O,""""\n', 1)],
 )
 def test_quotes_of_csv(text, line):
-    with pytest.raises(DataError, match=f"<input>:{line}: found .*, which looks like CSV with quotes"):
+    with pytest.raises(DataError, match=f"<input>:{line}: .* looks like CSV with quotes"):
         read(text, ["w", "y"], separator=",")
-    with pytest.raises(DataError, match='<input>:1: found """", which looks like CSV'):
+    with pytest.raises(DataError, match='<input>:1: """" looks like CSV'):
         read('""""\tO\n')
     assert read('"x"\tO\n', ["w", "y"]).columns["w"] == ['"x"']
     assert read('",PUNCT,O\n``,",O\n', separator=",").columns["w"] == ['"', "``"]
@@ -246,7 +250,7 @@ def test_quotes_of_csv(text, line):
 @pytest.mark.parametrize("names", ["tokens\tner_tags", "Word POS-Tag NER_tag", "token", "words labels"])
 def test_names_of_columns(names):
     rows = "a\tO\n" if "\t" in names else " ".join(["a", "N", "O"][: len(names.split())]) + "\n"
-    with pytest.warns(SkippedLinesWarning, match="skipped 1 line with names of columns"):
+    with pytest.warns(SkippedLinesWarning, match="skipped 1 header line"):
         assert read(f"{names}\n{rows}{rows}", None).columns["c0"] == ["a", "a"]
 
 
@@ -262,7 +266,7 @@ def test_numbers_of_many_digits():
 
 @pytest.mark.parametrize("text", ["# 1\nthe DT\na DT\n\n# 2\nb NN\n", "#sent 12\nthe DT\n"])
 def test_comments_of_as_many_columns(text):
-    with pytest.raises(DataError, match=r"may be a token or a comment\. Give --comment '#'"):
+    with pytest.raises(DataError, match=r"may be a token or a comment\. Use --comment '#'"):
         read(text, ["w"])
 
 
@@ -275,13 +279,13 @@ def test_comments_of_as_many_columns(text):
     ],
 )
 def test_columns_that_tell_sentences_apart(text):
-    with pytest.raises(DataError, match=r"found a column .* no blank lines"):
+    with pytest.raises(DataError, match=r"there is a column .* no blank line"):
         read(text)
 
 
 def test_rows_of_other_widths():
     for text in ("Rome B\n\nNew York B\n", "a O\n" * 40_000 + "\nNew York B\n"):
-        with pytest.raises(DataError, match="found 3 columns, and 2 in the lines before"):
+        with pytest.raises(DataError, match="the line has 3 columns, but the lines before have 2"):
             read(text, ["w", "y"])
         assert read(text, ["w", "y"], separator=None).columns["y"][-1] == "York"
 
@@ -328,5 +332,5 @@ def test_tokens_that_look_like_other_formats(text):
 
 @pytest.mark.parametrize("options", [{"separator": ""}, {"separator": 7}, {"comment": 7}])
 def test_separators_and_comments_that_are_none(options):
-    with pytest.raises(DataError, match="expected characters"):
+    with pytest.raises(DataError, match="expected text"):
         layout_of("a O\n", "x", **options)

@@ -87,7 +87,7 @@ def test_weights_of_crfsuite(tmp_path):
     assert re.search(r"P +Q +0\.\d{4}", succeed("weights", tmp_path / "m"))
     assert "a=1" in succeed("weights", tmp_path / "m")
     (tmp_path / "text").write_text("a P\n\n")
-    assert "found no columns and templates" in fail("predict", tmp_path / "m", tmp_path / "text")
+    assert "does not contain columns and templates" in fail("predict", tmp_path / "m", tmp_path / "text")
 
 
 def test_several_files_are_learned_from_as_one(files, tmp_path):
@@ -240,8 +240,8 @@ def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tm
     result = run("predict", model, "-", stdin=f"{text}\nonly-one-column\n")
     assert result.exit_code == 2
     assert result.stdout == succeed("predict", model, files / "test.txt")
-    assert "found 1 columns" in result.stderr
-    assert "found 1 columns" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
+    assert "the line has 1 columns" in result.stderr
+    assert "has 1 columns, but" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -276,10 +276,10 @@ def test_evaluate_labels_without_segments(files, tmp_path):
 
 def test_evaluate_tells_of_labels_of_another_kind(model, tmp_path):
     path = tmp_path / "test.txt"
-    for text, found in (("the DT PER\ndog NN O\n", "file but O"), ("the DT PER\ndog NN LOC\n", "file")):
+    for text, found in (("the DT PER\ndog NN O\n", "file except O"), ("the DT PER\ndog NN LOC\n", "file")):
         path.write_text(text)
         told, _ = warned("evaluate", model, path)
-        assert f"none of the labels of the {found}: it has B-NP, B-VP, I-NP, O; the file has " in told
+        assert f"none of the labels of the {found}. It has B-NP, B-VP, I-NP, O; the file has " in told
     path.write_text("the DT PER\ndog NN B-NP\n")
     assert "none of the labels" not in warned("evaluate", model, path)[0]
 
@@ -287,13 +287,13 @@ def test_evaluate_tells_of_labels_of_another_kind(model, tmp_path):
 def test_files_with_numbers_are_told_by_all_commands(model, tmp_path):
     path, other = tmp_path / "numbered.txt", tmp_path / "m.structune"
     path.write_text("1-2 du O\n1 de A\n2 le B\n\n1 a O\n")
-    told = "the first column, which is read as 'w', numbers the tokens."
+    told = "the first column, read as 'w', contains token numbers."
     said, _ = warned("train", path, "-m", other, "-q")
     assert told in said
     assert "skipped 1 multiword token" in said
     for command in ("predict", "evaluate"):
         said, _ = warned(command, other, path)
-        assert f"{told} Make a file of the model's columns, w, pos, y" in said
+        assert f"{told} The model expects the columns w, pos, y" in said
         assert "skipped 1 multiword token" in said
     path.write_text("1 the\n2 dog\n3 now\n")
     assert told in warned("predict", other, path)[0]
@@ -305,7 +305,7 @@ def test_files_with_numbers_are_told_by_all_commands(model, tmp_path):
 def test_evaluate_refuses_conllu_without_advice_that_it_cannot_follow(model, tmp_path):
     (tmp_path / "u").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n")
     said = fail("evaluate", model, tmp_path / "u")
-    assert "found CoNLL-U, and a model of the columns w, pos, y" in said
+    assert "is CoNLL-U, but the model needs the columns w, pos, y" in said
     assert "--columns" not in said
 
 
@@ -324,15 +324,15 @@ def test_columns_that_are_not_used_are_told(tmp_path):
     wide.write_text("a X z\nb Y z\n")
     succeed("train", path, "-m", model, "-q")
     for command in ("predict", "evaluate"):
-        assert "not used" not in warned(command, model, path)[0]
-        assert "wide: found 3 columns: the first 2 are read as w, y" in warned(command, model, wide)[0]
+        assert "ignored" not in warned(command, model, path)[0]
+        assert "wide has 3 columns. The first 2 are read as w, y" in warned(command, model, wide)[0]
 
 
 def test_empty_values_are_told(tmp_path):
     path, model = tmp_path / "text", tmp_path / "m.structune"
     path.write_text("a\t\tX\nNew York\tq\tY\n")
     for command in (["train", path, "-m", model, "-q"], ["predict", model, path], ["evaluate", model, path]):
-        assert "text: empty values are features, too: 1 in the column pos" in warned(*command)[0]
+        assert "text: empty values are used as features: 1 in the column pos" in warned(*command)[0]
     assert "1 in the column pos" in warned("shard", path, tmp_path / "shards", "-q")[0]
 
 
@@ -340,10 +340,10 @@ def test_too_few_columns(model, tmp_path):
     path = tmp_path / "bad.txt"
     path.write_text("the DT B-NP\ndog NN\n")
     for args in (["train", path, "-m", tmp_path / "m"], ["evaluate", model, path], ["predict", model, path]):
-        assert "bad.txt:2: found 2 columns" in fail(*args)
+        assert "bad.txt:2: the line has 2 columns" in fail(*args)
     path.write_text("the\n")
-    assert "bad.txt: found 1 columns, expected at least 2 (w, pos)" in fail("predict", model, path)
-    assert "found 1 column, expected at least 2" in fail("train", path, "-m", tmp_path / "m")
+    assert "bad.txt has 1 columns, but the model needs at least 2 (w, pos)" in fail("predict", model, path)
+    assert "there is 1 column, but at least 2 are needed" in fail("train", path, "-m", tmp_path / "m")
     assert "no tokens" in fail("predict", model, "-", stdin="\n")
 
 
@@ -383,7 +383,7 @@ def test_what_separates_columns_is_the_same_in_training_and_prediction(tmp_path)
     succeed("train", path, "--columns", "w,y", "--model", model, "-q")
     assert succeed("predict", model, "-", stdin="New York\nis\n") == "New York\tB-LOC\nis\tO\n\n"
     two = "New York\nLos Angeles\n"
-    assert "found no tabs, as the training data have" in fail("predict", model, "-", stdin=two)
+    assert "there are no tabs, which the training data have" in fail("predict", model, "-", stdin=two)
     succeed("predict", model, "-", "--separator", "tab", stdin=two)
     found = succeed("predict", model, "-", "--separator", "whitespace", stdin=two)
     assert found.startswith("New York ")
@@ -402,7 +402,7 @@ def test_labels_that_break_the_scheme_are_told_by_file_and_line(tmp_path):
     path.write_text("a O\n\nc B-x\nb I-x\n\n# k = v\nb O\nb I-x\n")
     ruled = ["--forbidden", "bio", "-q"]
     told = run("train", path, "--model", model, *ruled, "--outside", "error").stderr
-    assert "noisy.txt:8: found the label 'I-x' after 'O'" in told
+    assert "noisy.txt:8: the label 'I-x' after 'O'" in told
     warned("train", path, "--model", model, *ruled)
     assert structune.load(model).chain_.forbidden == "bio"
     for outside, n in (("skip", 2), ("trim", 3)):
@@ -420,16 +420,16 @@ def test_an_empty_label_is_told_by_file_and_line(tmp_path):
 def test_models_without_columns_and_templates(files, model, tmp_path):
     path = tmp_path / "bad.structune"
     structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(path)
-    assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")
+    assert "does not contain columns and templates" in fail("evaluate", path, files / "test.txt")
     structune.load(model).save(path, extra={"columns": ["w", "y"], "templates": "w[zero]"})
-    assert "found no columns and templates" in fail("evaluate", path, files / "test.txt")
+    assert "does not contain columns and templates" in fail("evaluate", path, files / "test.txt")
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--templates", "w[0] nonsense"], "'nonsense'"),
-        (["--templates", "lemma[0]"], "reads the column 'lemma', found the columns w, pos"),
+        (["--templates", "lemma[0]"], "reads the column 'lemma', but the columns are w, pos"),
         (["--columns", "w,pos", "--forbidden", "bio"], "does not fit the scheme 'bio'"),
     ],
 )

@@ -76,13 +76,13 @@ def test_comments_are_tokens_unless_asked():
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("a b c\n\n-DOCSTART-\nd e\n", ("w", "pos", "y"), ":4: found 2 columns, expected at least 3 (w, "),
-        ("a b\na b c\n", None, ":2: found 3 columns, expected 2 (c0, c1)"),
-        ("a b\na\n", None, ":2: found 1 columns, expected 2 (c0, c1)"),
-        ("", ("w",), ": found no tokens"),
-        ("\n\n  \n", None, ": found no tokens"),
-        (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: found the bytes b'\xff\xfe', expected UTF-8 text"),
-        (b"\xff\xfea\x00 \x00b\x00", ("w",), ": found what looks like UTF-16 text"),
+        ("a b c\n\n-DOCSTART-\nd e\n", ("w", "pos", "y"), ":4: the line has 2 columns, but at least 3 are"),
+        ("a b\na b c\n", None, ":2: the line has 3 columns, but 2 are needed (c0, c1)"),
+        ("a b\na\n", None, ":2: the line has 1 columns, but 2 are needed (c0, c1)"),
+        ("", ("w",), ": the file has no tokens"),
+        ("\n\n  \n", None, ": the file has no tokens"),
+        (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: the bytes b'\xff\xfe' are not UTF-8 text"),
+        (b"\xff\xfea\x00 \x00b\x00", ("w",), " looks like UTF-16 text"),
         (b"\x1f\x8b\x08damaged", ("w",), ": found a damaged gzip file"),
         (gzip.compress(b"a b c\n" * 99, mtime=0)[:-20], ("w",), ": found a damaged gzip file"),
     ],
@@ -186,8 +186,8 @@ def test_write_text_with_predictions():
 @pytest.mark.parametrize(
     ("sentences", "message"),
     [
-        ([["O", "O"]], "column 'p': found 1 sentences, expected 2"),
-        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: found 2 values, expected 1"),
+        ([["O", "O"]], "column 'p' has 1 sentences, but the data have 2"),
+        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: there are 2 values for 1 tokens"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(sentences, message):
@@ -196,23 +196,23 @@ def test_columns_that_do_not_fit_are_refused(sentences, message):
 
 
 def test_column_names_that_do_not_fit_are_refused():
-    with pytest.raises(DataError, match="found a column 'w' already"):
+    with pytest.raises(DataError, match="there is a column 'w' already"):
         read(TEXT).with_column("w", [["O", "O"], ["O"]])
-    with pytest.raises(DataError, match="found the columns w, pos, y, expected one named 'tag'"):
+    with pytest.raises(DataError, match=r"there is no column 'tag'. The columns are w, pos, y"):
         read(TEXT).sentences("tag")
 
 
 @pytest.mark.parametrize("value", ["", " ", "a b", "a\nb", "a\tb", "\u000b", "-DOCSTART-"])
 def test_values_that_could_not_be_read_back_are_refused(value):
     data = ConllData({"w": ["ok", value]}, np.array([2]))
-    with pytest.raises(DataError, match=re.escape(f"column 'w', token 1: found {value!r}")):
+    with pytest.raises(DataError, match=re.escape(f"column 'w', token 1: {value!r} cannot")):
         write_conll(io.StringIO(), data)
 
 
 def test_sentences_without_tokens_are_refused():
-    with pytest.raises(DataError, match="sentence 1: found no tokens"):
+    with pytest.raises(DataError, match="sentence 1 is empty"):
         ConllData({"w": ["a"]}, np.array([1, 0]))
-    with pytest.raises(DataError, match="column 'w': found 1 values, expected 2"):
+    with pytest.raises(DataError, match="column 'w' has 1 values, but there are 2"):
         ConllData({"w": ["a"]}, np.array([2]))
 
 
@@ -232,11 +232,11 @@ def test_blocks_are_the_file(tmp_path, n_lines, packed):
 
 def test_blocks_name_lines_of_the_file():
     text = b"a B\n\nb B\n\nc\n"
-    with pytest.raises(DataError, match=":5: found 1 columns"):
+    with pytest.raises(DataError, match=":5: the line has 1 columns"):
         list(read_conll_blocks(io.BytesIO(text), ("w", "y"), n_lines=1))
-    with pytest.raises(DataError, match=":5: found 1 columns, expected 2"):
+    with pytest.raises(DataError, match=":5: the line has 1 columns, but 2 are"):
         list(read_conll_blocks(io.BytesIO(text), None, n_lines=1))
-    with pytest.raises(DataError, match="found no tokens"):
+    with pytest.raises(DataError, match="has no tokens"):
         list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))
     with pytest.raises(DataError, match="n_lines=0: expected at least 1"):
         list(read_conll_blocks(io.BytesIO(text), n_lines=0))
@@ -247,6 +247,6 @@ def test_blocks_name_lines_of_the_file():
 def test_endless_columns_are_refused_unless_those_to_read_are_named():
     text = " ".join(["x"] * 10_001) + "\n"
     assert len(read_conll(io.StringIO(text[2:]), None).columns) == 10_000
-    with pytest.raises(DataError, match=r"<input>:1: found 10,001 columns, expected at most 10,000"):
+    with pytest.raises(DataError, match=r"<input>:1: there are 10,001 columns, but at most 10,000"):
         read_conll(io.StringIO(text), None)
     assert list(read_conll(io.StringIO(text), ("a", "b")).columns) == ["a", "b"]

@@ -68,7 +68,7 @@ def test_out_of_time():
     ("options", "message"),
     [
         ({"constraints": "cv"}, "constraints='cv': expected None, 'validation' or a ValidationConstraints"),
-        ({"loss": "margin"}, "constraints='validation' with loss='margin': expected loss='log'"),
+        ({"loss": "margin"}, "constraints='validation' needs loss='log', not loss='margin'"),
         ({"constraints": ValidationConstraints(gamma=0.0)}, "gamma=0.0: expected a finite number > 0"),
     ],
 )

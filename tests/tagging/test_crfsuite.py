@@ -56,10 +56,10 @@ def test_a_model_without_weights(tmp_path):
 def test_files_that_are_none(tmp_path, path):
     other = tmp_path / "other"
     other.write_bytes(b"lCR")
-    with pytest.raises(ModelFileError, match="found no model of CRFsuite"):
+    with pytest.raises(ModelFileError, match="not a model of CRFsuite"):
         read_crfsuite(other)
     CRF(model_filename=tmp_path / "own").fit(X, Y)
-    with pytest.raises(ModelFileError, match=re.escape(f"{tmp_path / 'own'}: found no model of CRFsuite")):
+    with pytest.raises(ModelFileError, match=re.escape(f"{tmp_path / 'own'}: not a model of CRFsuite")):
         read_crfsuite(tmp_path / "own")
 
 

@@ -109,8 +109,8 @@ def test_bootstrap_interval_is_as_wide_as_the_spread_of_new_samples():
 @pytest.mark.parametrize(
     ("pred", "message"),
     [
-        ([["O"]], "found predictions for 1 sequences, expected 2"),
-        ([["O", "O"], ["O", "O"]], "sequence 1: found 2 predicted labels, expected 1"),
+        ([["O"]], "there are predictions for 1 sequences, expected 2"),
+        ([["O", "O"], ["O", "O"]], "sequence 1 has 2 predicted labels, expected 1"),
     ],
 )
 def test_ragged_lengths(function, pred, message):
@@ -126,7 +126,7 @@ def test_nothing_to_compare(empty):
 
 @pytest.mark.parametrize("label", ["NOUN", None])
 def test_labels_that_spell_no_segments(label):
-    with pytest.raises(DataError, match=r"found the label .*, expected O or one such as"):
+    with pytest.raises(DataError, match=r"the label .* is not BIO or BIOES"):
         segment_scores([["O"]], [[label]])
-    with pytest.raises(DataError, match=r"found the label .*, expected O or one such as"):
+    with pytest.raises(DataError, match=r"the label .* is not BIO or BIOES"):
         segment_counts([[label]], [["O"]])

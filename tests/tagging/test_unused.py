@@ -135,15 +135,15 @@ def test_shards_from_files(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "margin"}, "l1=1.0 with loss='margin': expected a smooth loss"),
-        ({"tuning": "implicit", "penalty": None}, "l1=1.0 with tuning='implicit': expected tuning=None or"),
-        ({"constraints": "validation"}, "l1=1.0 with constraints: expected one of the two"),
-        ({"l1": "auto"}, "l1='auto' learns the precisions too: leave penalty out"),
+        ({"loss": "margin"}, "l1=1.0 with loss='margin': l1 needs a smooth loss"),
+        ({"tuning": "implicit", "penalty": None}, "l1=1.0 with tuning='implicit': use tuning=None or"),
+        ({"constraints": "validation"}, "l1=1.0 and constraints cannot be combined"),
+        ({"l1": "auto"}, "l1='auto' tunes the penalties too: leave out penalty"),
         ({"l1": "auto", "penalty": None, "tuning": "majorize"}, "l1='auto' with tuning='majorize': choose"),
         ({"l1": "auto", "penalty": None, "tuning": "auto", "loss": "margin"}, "l1='auto' with loss='margin'"),
         ({"l1": -1.0}, "l1=-1.0: expected finite numbers >= 0"),
         ({"l1": {"words": 1.0}}, r"l1 names the groups \['words'\], expected some of \['bias', 'noise', "),
-        ({"penalty": 0.0, "l1": {"w": 1.0}}, "penalty=0.0: expected finite numbers > 0, or 0 beside l1 > 0"),
+        ({"penalty": 0.0, "l1": {"w": 1.0}}, "penalty=0.0: expected finite numbers > 0, or 0 for groups"),
     ],
 )
 def test_what_cannot_be_is_refused(options, message):

@@ -1,14 +1,14 @@
-"""Alignments of proteins, two by two and of whole families.
+"""Alignment of pairs and of whole families of proteins, DNA or RNA.
 
-A conditional log-linear model of matches and gaps, with the probability of every match. Begin with
-``SequenceAligner.pretrained().predict(pairs)`` or ``.align(family)``, or `SequenceAligner` to learn one of
-your own; on the command line with ``structune align``.
+The conditional log-linear model of matches and gaps gives the probability of every match. Start with
+``SequenceAligner.pretrained().predict(pairs)`` or ``.align(family)``; train your own model by
+``SequenceAligner().fit``. On the command line, start with ``structune align``.
 
 - ``aligner``: the estimator
-- ``structure/``: the model, its shards, its answers; ``kernels/``: its recursions
-- ``multiple``: alignments of families, from those of two
+- ``structure/``: the structured model, its shards and inference; ``kernels/``: its recursions
+- ``multiple``: alignments of families, made from match probabilities of pairs
 - ``formats``: FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP, MSF; ``data``: reference alignments
-- ``metrics``: matches found; ``plots``: probabilities of matches, guide trees; ``report``: pages
+- ``metrics``: recall and precision; ``plots``: match probabilities, guide trees; ``report``: report pages
 - ``task``, ``options``, ``align``, ``examples``, ``scores``: the command line
 """
 

@@ -1,4 +1,4 @@
-"""The work of ``structune align``: two sequences at a time, or families."""
+"""Implementation of ``structune align``, for pairs of sequences and for families."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from structune.structure import FloatArray
 _MOST = 2000  # sequences that are a family if nobody says so
 _MOST_PAIRS = 1000
 _LONG, _MINUTES = 500_000_000, 0.7  # pairs of residues from which on it is told what they cost; their time
-_TWO_BY_TWO = "--pairs aligns them two by two"
+_TWO_BY_TWO = "--pairs aligns them in pairs"
 _USUAL = {format: ending for ending, format in reversed(ENDINGS.items())}
 _ALONE = ("fasta", "phylip", "msf")
 
@@ -44,7 +44,7 @@ Aligned = tuple[tuple[str, str], FloatArray | None, FloatArray | None]  # as a C
 
 
 def align_files(files: Sequence[str], request: Request) -> int:
-    """Read, and align two by two or families; returns the exit code."""
+    """Read files, and align pairs or families; returns the exit code."""
     assert request.written_as
     # files that would be written over what is read are refused before anything is read
     if request.output is None or not request.output.is_dir():
@@ -53,12 +53,12 @@ def align_files(files: Sequence[str], request: Request) -> int:
     are_several = len(given) > 1 or given[0].is_dir()
     if request.are_pairs and are_several:
         raise DataError(
-            f"found {', '.join(files)}, expected one file with --pairs or --which; without these each file "
-            "is a family"
+            f"--pairs and --which take one file, not {', '.join(files)}. Without these options each file is "
+            "aligned as a family"
         )
     read = [_read_sequences(str(path)) for path in files_of(given)]
     if not read:
-        raise DataError(f"{given[0]}: found a folder without files, expected one for each family")
+        raise DataError(f"{given[0]}: the folder has no files. Put one file per family into it")
     look_like_families = are_several or len(read[0].proteins) > 2
     with short_warnings(NucleotideWarning):  # is told with the name of the file
         if request.multiple or (look_like_families and not request.are_pairs):
@@ -69,7 +69,7 @@ def align_files(files: Sequence[str], request: Request) -> int:
 
 
 class _Sequences(NamedTuple):
-    """Those of a file, without gaps, and what is to be told of them."""
+    """The sequences of a file, without gaps, and messages about them."""
 
     file: str
     proteins: list[NamedProtein]
@@ -77,52 +77,52 @@ class _Sequences(NamedTuple):
 
 
 def _read_sequences(file: str) -> _Sequences:
-    """Sequences to align; told is which gaps were left out, and which have no residues."""
+    """Read sequences to align; messages report removed gaps and sequences without residues."""
     found = read_proteins(binary_source(file))
     proteins = [protein._replace(residues=without_gaps(protein.residues)) for protein in found]
     n_gapped = sum(a.residues != b.residues for a, b in zip(found, proteins, strict=True))
     empty, told = [protein.name for protein in proteins if not protein.residues], []
     if len(empty) == len(proteins) > 0:
-        raise DataError(f"{file}: found {len(empty):,} names and no residues, expected some below the names")
+        raise DataError(f"{file}: there are {len(empty):,} names but no residues below them")
     if n_gapped:
-        told.append(f"{file}: left out the gaps of {n_gapped:,} of {len(proteins):,} sequences")
+        told.append(f"{file}: removed the gaps of {n_gapped:,} of {len(proteins):,} sequences")
     if empty:
         n_empty = f"{len(empty):,} of {len(proteins):,} sequences"
-        told.append(f"{file}: {n_empty} have no residues, {empty[0]} first")
+        told.append(f"{file}: {n_empty} have no residues; the first is {empty[0]}")
     return _Sequences(file, proteins, told)
 
 
 def _check_guess(request: Request, read: Sequence[_Sequences]) -> None:
-    """Tell that the sequences of files are families, where nobody said so; refuse what may not be meant."""
+    """Report that files are aligned as families by default; refuse files where that may not be meant."""
     for file, proteins, _ in read:
         n = len(proteins)
         if n > _MOST:
             wrong = (
-                f"{n:,} sequences, expected --multiple or --pairs with more than {_MOST:,}: --multiple "
+                f"there are {n:,} sequences. For more than {_MOST:,}, give --multiple or --pairs: --multiple "
                 f"aligns all as one family, {_TWO_BY_TWO}"
             )
         elif n < 2 and len(read) > 1:
             wrong = (
-                f"{n} sequences, expected at least two, for each file is a family. Put the sequences into "
-                "one file, or give --multiple"
+                f"there are only {n} sequences, but of several files each is aligned as a family. Put the "
+                "sequences into one file, or give --multiple"
             )
         elif request.of_pairs:
             name = request.of_pairs[0]
-            wrong = f"{name} and {n} sequences, which are a family: {name} is for two. {_TWO_BY_TWO}"
+            wrong = f"{name} applies to pairs only, but {n} sequences are aligned as a family. {_TWO_BY_TWO}"
         else:
             continue
-        raise DataError(f"{file}: found {wrong}")
+        raise DataError(f"{file}: {wrong}")
     n_all = f"{len(read[0].proteins):,} sequences" if len(read) == 1 else "the sequences of each file"
     read[0].told.append(f"{n_all} are aligned as a family; {_TWO_BY_TWO}")
 
 
 def _check_letters(file: str, proteins: Sequence[NamedProtein], aligner: SequenceAligner) -> None:
-    """Refuse other letters than those of a model, and say where it takes nucleotides for amino acids."""
+    """Refuse letters that the model does not know; warn of nucleotides given to a model of proteins."""
     alphabet = find_alphabet(aligner.alphabet)
     for protein in proteins:
         alphabet.parse(protein.residues, f"{file}, {protein.name}")
     if alphabet is PROTEIN and look_like_nucleotides(protein.residues for protein in proteins):
-        say(f"{file}: the sequences look like DNA or RNA, and are aligned as proteins: give --model NUC.4.4")
+        say(f"{file}: the sequences look like DNA or RNA but are aligned as proteins: give --model NUC.4.4")
 
 
 def _text(
@@ -158,9 +158,8 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
         aligner.set_params(band=request.band)
     check_gamma(aligner, request.gamma)
     if not aligner.has_probabilities and (request.method == "mea" or request.plot is not None):
-        of_mea, of_plot = "which has no use for --method mea", "expected one that has them with --plot"
-        lacks = of_mea if request.method == "mea" else of_plot
-        raise CapabilityError(f"{request.model}: found a model without probabilities, {lacks}")
+        needing = "--method mea" if request.method == "mea" else "--plot"
+        raise CapabilityError(f"{request.model}: this model has no probabilities, which {needing} needs")
     pairs, total = _pairs(request, read, aligner)
     for told in read.told:
         say(told)
@@ -187,16 +186,16 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
 
 
 def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
-    """The pairs of a file, and their number; too large ones are refused, and the cost of large ones told."""
+    """The pairs of a file, and their number; refuses too large ones, and reports the cost of large ones."""
     file, proteins = read.file, [(protein.name, protein.residues) for protein in read.proteins]
     _check_letters(file, read.proteins, aligner)
     n, is_drawn, band = len(proteins), request.plot is not None, request.band
     for name, sequence in proteins:
         if is_drawn and not sequence:
-            raise DataError(f"{file}, {name}: found no residues, expected some with --plot")
+            raise DataError(f"{file}, {name}: the sequence has no residues, so --plot cannot draw it")
     if n < 2 or (request.which != "all" and n % 2):
-        expected = "an even number (or --which all)" if n >= 2 else "at least two"
-        raise DataError(f"{file}: found {n} sequences, expected {expected}")
+        needed_here = "pairs need an even number (or --which all)" if n >= 2 else "give at least two"
+        raise DataError(f"{file}: the number of sequences is {n}; {needed_here}")
     largest = list(zip(proteins[: n - 1 : 2], proteins[1::2], strict=True))
     both, total = iter(largest), len(largest)
     if request.which == "all":
@@ -211,7 +210,7 @@ def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tupl
         if not request.quiet and (needed > batch_memory() or n_cells >= _LONG):
             advice = " (less with --band)" if band is None else ""
             say(
-                f"{file}, {a} and {b}: {len(x):,} and {len(y):,} residues may take {needed / 1e9:.1f} GB of "
+                f"{file}, {a} and {b}: {len(x):,} and {len(y):,} residues may need {needed / 1e9:.1f} GB of "
                 f"memory and {time_in_words(_MINUTES * n_cells / _LONG)}{advice}"
             )
     return (((a, b), (x, y)) for (a, x), (b, y) in both), total
@@ -220,7 +219,7 @@ def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tupl
 def _aligned_pairs(
     aligner: SequenceAligner, request: Request, pairs: list[tuple[str, str]]
 ) -> Iterable[Aligned]:
-    """Alignments, with the probabilities that are to be shown."""
+    """Align pairs, with the probabilities that the output shows."""
     drawn, is_best = request.plot is not None, request.method == "viterbi"
     if aligner.has_probabilities and (drawn or request.written_as in ("json", "stockholm")):
         return aligner.predict_confidence(pairs, request.gamma, request.method or "mea", posteriors=drawn)
@@ -232,18 +231,18 @@ def _aligned_pairs(
 
 
 def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequences]) -> int:
-    """Align each family, and write as soon as it is known; returns the exit code."""
+    """Align each family, and write each as soon as it is known; returns the exit code."""
     check_targets([], [request.plot], request.report)
     aligner = open_aligner(request.model, request.jobs, log_odds=True)
     if not aligner.has_probabilities:
-        raise CapabilityError(f"{request.model}: found a model without probabilities, which families need")
+        raise CapabilityError(f"{request.model}: this model has no probabilities, which families need")
     if request.band is not None:
         aligner.set_params(band=request.band)
     paths = [sequences.file for sequences in read]
     check_apart(paths, [request.report])
     for path, proteins, _ in read:
         if not proteins:
-            raise DataError(f"{path}: found no sequences, expected at least one")
+            raise DataError(f"{path}: the file has no sequences")
         _check_letters(path, proteins, aligner)
     targets, sections, code = _targets(request, files, paths), list[Any](), 0
     for told in (told for sequences in read for told in sequences.told):
@@ -279,24 +278,23 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
 
 
 def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[str]:
-    """Where each alignment goes; several need a folder."""
+    """The output file of each alignment, or ``-``; several need a folder."""
     if request.output is None:
         if len(paths) > 1 and request.written_as in _ALONE:
-            told = f"found {len(paths)} files, expected --output, a folder"
-            raise DataError(f"{told}: {request.written_as} has one alignment a file")
+            one = f"a {request.written_as} file holds one alignment"
+            raise DataError(f"{len(paths)} input files need a folder as --output: {one}")
         return ["-"] * len(paths)
     folders = [request.output, *map(Path, files)]
     if len(paths) == 1 and not any(path.is_dir() for path in folders):
         check_apart([*paths, request.model], [request.output])
         return [str(request.output)]
     if request.output.is_file():
-        raise DataError(f"{request.output}: found a file, expected a folder, for an alignment a family")
+        raise DataError(f"{request.output}: --output must be a folder, for an alignment of each input file")
     request.output.mkdir(exist_ok=True)
     names = ["alignment" if path == "-" else stem(Path(path)) for path in paths]
     targets = [str(request.output / f"{name}{_USUAL[request.written_as]}") for name in names]
     for target in {target for target in targets if targets.count(target) > 1}:
-        told = f"found several files whose alignments would be {target}"
-        raise DataError(f"{told}, expected names of their own")
+        raise DataError(f"several input files would be written to {target}. Rename them")
     check_apart([*paths, request.model], map(Path, targets))
     return targets
 
@@ -309,7 +307,7 @@ def _text_of_family(proteins: list[NamedProtein], found: MultipleAlignment, form
 
 
 def _newick(names: Sequence[str], found: MultipleAlignment) -> str:
-    """The guide tree, as programs that draw trees read it."""
+    """The guide tree in Newick format."""
     # quotes around names with letters that mean something in Newick
     texts = [
         "'{}'".format(name.replace("'", "_")) if re.search(r"[\s()\[\]:;,']", name) else name

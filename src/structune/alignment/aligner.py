@@ -1,4 +1,4 @@
-"""Alignments of two proteins, and of families, with scikit-learn's face."""
+"""The aligner of pairs and families of sequences, with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ _STANDING = 8  # sequences that stand for a side of a merge
 
 
 class ConfidentAlignment(NamedTuple):
-    """An alignment of two proteins: rows, with ``-`` for gaps, and how probable its matches are.
+    """An alignment of two proteins with the probabilities of its matches.
 
-    ``confidence`` (n_columns,) is the probability of each match, nan where there is a gap; ``posterior``
-    (n, m) that of each match of any two residues, None if not asked for.
+    ``rows`` are the two rows, with ``-`` for gaps. ``confidence``, shape (n_columns,), is the probability of
+    the match in each column, nan at gaps. ``posterior``, shape (n, m), has the probabilities of all matches
+    of two residues; None unless asked for.
     """
 
     rows: tuple[str, str]
@@ -63,73 +64,78 @@ class ConfidentAlignment(NamedTuple):
 
 @parameters
 class SequenceAligner(BlockEstimator):
-    """Alignments of two proteins by a conditional log-linear model, with regularisation that it can learn.
+    """Align pairs and families of proteins, DNA or RNA by a trainable log-linear model.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp", "equivalent"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of what is known of an alignment.
-        The others count the share of the known matches that is missed: relative to the alignment as it is
-        given ("margin"), to the best one with all known matches ("equivalent"), or to none ("ramp").
+        Loss function that training minimizes. "log": the negative log-probability of the known part of each
+        alignment. The others bound the share of known matches that are missed. "margin": convex, relative to
+        the reference alignment. "equivalent": relative to the best alignment with all known matches. "ramp":
+        the ramp loss, relative to the best alignment of all.
     groups : {"kind", "single", "separate"} or callable
-        Which weights share a regularization strength. "kind": those of one kind of feature (substitutions,
-        neighbours at each distance, lengths of gaps, ...). "single": all. "separate": none. Or those that a
-        function of a weight's name gives the same group name.
+        Groups of weights that share a regularization strength. "kind": one group per type of feature
+        (substitutions, neighbours at each distance, lengths of gaps, ...). "single": one group for all
+        weights. "separate": one group per weight. A callable takes the name of a weight and returns the name
+        of its group.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. One number, or one
+        per group name (1 for groups without a name here). By default the strengths are tuned, or 1 without
+        tuning. 0 is allowed only for groups with an `l1` above 0.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number, or one per group name (0 for groups without a name here), without tuning or
+        with tuning="grid". "auto" tunes one number together with the penalties. Needs a smooth loss.
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
-        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     gamma : float
-        How much a right match counts in predictions, beside two residues rightly left unmatched. Infinity
-        matches all that has any probability.
+        Value of a correct match in predictions, relative to two residues correctly left unmatched. Higher
+        values give more matches; infinity matches whatever has any probability.
     features : {"full", "affine"}
-        Set of features. "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of
-        residues around a match, residues in gaps, lengths of gaps, and how hydrophilic the sequences are
+        Set of features. "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of the
+        residues around a match, the residues in gaps, lengths of gaps, and how hydrophilic the sequences are
         around a gap.
     overhangs : {"both", "one"}
-        Whether both sequences may have residues beyond the same end of what is matched, or only one.
+        Whether both sequences may have unmatched residues at the same end of the alignment, or only one.
     center : str, optional
-        Substitution matrix of Biopython that the prior has its mean at, such as "BLOSUM62". Means of
-        substitutions and lengths of gaps are the scores of the matrix with gaps of 11 and 1 and free ends, as
-        log odds, and not zero. Needs ``loss="log"``; for few alignments.
+        Substitution matrix of Biopython, such as "BLOSUM62", whose scores the weights are shrunk towards.
+        Without it they are shrunk towards zero. It helps with few alignments, and needs ``loss="log"``. The
+        scores are log odds, with gap costs of 11 (first residue) and 1 (each further one) and free ends.
     band : int, optional
-        Largest distance of an alignment, in residues of the longer sequence, from the line between both ends
-        of its matches. It holds in fits and predictions, for long sequences that go together all along. None
+        Largest distance of an alignment from the diagonal, in residues of the longer sequence. It limits fits
+        and predictions, and saves time and memory for long sequences that are similar from end to end. None
         for no limit.
     alphabet : {"protein", "nucleotide"}
         Alphabet of the sequences: amino acids, or the bases of DNA or RNA with their ambiguity codes.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
+        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
+        tuners choose them anew.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     alignment_ : Alignment
-        The structure.
+        The structured model: its features, groups of weights and inference.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results of every fit: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----
-    The model is that of Do, Gross & Batzoglou (2006), with lengths of gaps in place of a second pair of gap
-    states, so that every alignment is scored once. Where a reference has residues in lower case its other
-    columns are not known, and "log" sums over all alignments that have the known matches.
+    The model is that of Do, Gross & Batzoglou (2006). Weights for lengths of gaps replace its second pair of
+    gap states, so that every alignment is scored once. If a reference has residues in lower case, only its
+    columns of two upper-case residues are known; "log" then sums over all alignments with these matches.
 
     Examples
     --------
@@ -140,7 +146,7 @@ class SequenceAligner(BlockEstimator):
     >>> aligner.predict([("AGAWGHE", "PAWHE")])
     [('AGAWGHE', '-PAW-HE')]
 
-    With secondary structures, or profiles, which all sequences must have then:
+    With secondary structures (or profiles), which all sequences must then have:
 
     >>> from structune import Protein
     >>> pair = Protein("GAWGHE", secondary="CEEHHH"), Protein("AWHE", secondary="EEHH")
@@ -164,26 +170,28 @@ class SequenceAligner(BlockEstimator):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Pairs, y: Rows, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from pairs with reference alignments.
+        """Fit the model to pairs with reference alignments.
 
         Parameters
         ----------
         X : list of pairs of str or Protein
             Sequences in one-letter code, of either case. B, Z and J count as the two residues that they may
-            be, U as C, O as K, X and * as any. A `Protein` may also have a profile, as many columns in all
-            sequences, or a secondary structure: the model learns what these say of matches and of gaps, if
-            all have them, and then asks for them.
+            be, U as C, O as K, X and * as any. A `Protein` may also have a profile (with the same number of
+            columns in all sequences) or a secondary structure. The model uses them if all sequences have
+            them; it then needs them in predictions, too.
         y : list of pairs of str
-            Their alignments, with ``-`` or ``.`` for gaps. If any residue of a pair is in lower case, only
-            the matches of two residues in upper case are known.
+            Alignment of each pair as two rows, with ``-`` or ``.`` for gaps. If any residue of a pair is in
+            lower case, only the matches of two residues in upper case are known.
         sample_weight : array-like, shape (n_pairs,), optional
+            Weight of each pair; 1 by default.
         groups : array-like, shape (n_pairs,), optional
-            Pairs of one group (a family, say) stay on one side of every held-out split.
+            Group of each pair, such as its family. Pairs of one group are never split between training and
+            held-out data.
 
         Raises
         ------
         DataError
-            Names the pair that cannot be used.
+            A pair cannot be used; the message gives its index.
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
@@ -197,7 +205,7 @@ class SequenceAligner(BlockEstimator):
     ) -> Encoded:
         pairs, rows = as_list(X, "pairs"), as_list(y, "alignments")
         if not pairs:
-            raise DataError("the training set is empty: expected at least one pair")
+            raise DataError("the training set is empty: fit needs at least one pair")
         options = self.features, self.overhangs, self.band, self.alphabet
         alignment = Alignment.for_pairs(pairs, *options) if structure is None else structure
         shard = alignment.encode(pairs, rows, sample_weight)
@@ -218,14 +226,14 @@ class SequenceAligner(BlockEstimator):
 
     def _check_known(self, shards: Sequence[AlignmentShard], loss: Loss) -> None:
         if not any(shard.whole.any() or shard.scored.any() for shard in shards):
-            raise DataError("found no known match, expected a column of two residues in upper case")
+            raise DataError("the alignments have no known match: no column has two residues in upper case")
         if loss.name == "margin" and any(shard.is_partly_known for shard in shards):
             raise DataError(
-                "found alignments known in part, which have no score for loss='margin': expected "
-                "loss='equivalent'"
+                "some alignments are only partly known (they have residues in lower case), which "
+                "loss='margin' cannot use: use loss='equivalent'"
             )
         if self.center is not None and not loss.smooth:
-            raise DataError(f"found center={self.center!r} and loss={loss.name!r}, expected loss='log'")
+            raise DataError(f"center={self.center!r} needs loss='log', but loss is {loss.name!r}")
 
     def _origin(self, structure: Any) -> FloatArray | None:
         return None if self.center is None else log_odds(structure.feature_set, self.center)
@@ -237,20 +245,21 @@ class SequenceAligner(BlockEstimator):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
-        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities."""
+        """Estimate the bytes of memory to align n and m residues; with `keep`, to keep all probabilities."""
         return self._structure.memory_of(checked_length(n), checked_length(m, "m"), keep)
 
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
-        """The alignment of maximum expected accuracy of each pair, as two rows with ``-`` for gaps.
+        """Align each pair; returns two rows with ``-`` for gaps.
 
-        Of a model that was not fitted by log loss, whose scores give no probabilities, the alignment of the
-        highest score.
+        The result is the alignment of maximum expected accuracy (MEA). A model that was not fitted by log
+        loss has no probabilities; it returns the alignment of the highest score.
 
         Parameters
         ----------
         X : list of pairs of str or Protein
+            Pairs of sequences, as in `fit`.
         gamma : float, optional
-            Instead of that of the constructor.
+            Value of a correct match, in place of the constructor's `gamma`.
         """
         chosen = self._checked_gamma(gamma, self.has_probabilities)
         if not self.has_probabilities:
@@ -258,28 +267,28 @@ class SequenceAligner(BlockEstimator):
         return self._rows(X, lambda part: self._structure.best_accuracy(self.coef_, part, chosen))
 
     def predict_viterbi(self, X: Pairs) -> list[tuple[str, str]]:
-        """The most probable alignment of each pair: that of the highest score."""
+        """Align each pair by its most probable alignment, the one of the highest score (Viterbi)."""
         return self._rows(X, lambda part: self._structure.best(self.coef_, part)[0])
 
     def predict_confidence(
         self, X: Pairs, gamma: float | None = None, method: str = "mea", posteriors: bool = False
     ) -> list[ConfidentAlignment]:
-        """The alignment of each pair, and how probable each of its matches is.
+        """Align each pair, and compute the probability of each match.
 
         Parameters
         ----------
         X : list of pairs of str or Protein
         gamma : float, optional
-            With "mea", instead of that of the constructor.
+            Value of a correct match for "mea", in place of the constructor's `gamma`.
         method : {"mea", "viterbi"}
-            Whether the alignments are those of `predict` or of `predict_viterbi`.
+            "mea" aligns as `predict` does, "viterbi" as `predict_viterbi` does.
         posteriors : bool
-            Whether the probabilities of all matches are wanted, too.
+            Return the probabilities of all matches of two residues, too.
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted by log loss.
         """
         self._require_probabilities()
         if method not in ("mea", "viterbi"):
@@ -301,24 +310,24 @@ class SequenceAligner(BlockEstimator):
         return aligned
 
     def posterior(self, x: str | Protein, y: str | Protein) -> FloatArray:
-        """Probability of each match of two residues of one pair, shape (n, m).
+        """Compute the probability of each match of a residue of x with one of y, shape (n, m).
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted by log loss.
         """
         self._require_probabilities()
         self._check_fitted()
         return self._structure.posterior(self.coef_, self._structure.encode([(x, y)]), 0)
 
     def log_loss(self, X: Pairs, y: Rows) -> FloatArray:
-        """-log of the probability of what is known of each alignment, shape (n_pairs,).
+        """Compute the negative log-probability of the known part of each alignment, shape (n_pairs,).
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted by log loss.
         """
         self._require_probabilities()
         self._check_fitted()
@@ -331,17 +340,17 @@ class SequenceAligner(BlockEstimator):
         return np.array(self._each(structure.encode(as_list(X, "pairs"), as_list(y, "alignments")), loss))
 
     def score(self, X: Pairs, y: Rows) -> float:
-        """Mean over pairs, at least one, of the share of the known matches that `predict` finds (Q)."""
+        """Compute the share of known matches that `predict` finds (Q), as a mean over pairs."""
         found = alignment_scores(list(y), self.predict(X)).recall
         if not found.size:
-            raise DataError("found no pairs to score, expected at least one")
+            raise DataError("there are no pairs to score")
         return float(found.mean())
 
     def _checked_gamma(self, given: float | None, is_used: bool) -> float:
-        """The one that is given, or that of the constructor; infinite if it is larger than doubles are."""
+        """The given gamma, or that of the constructor; infinite if it is larger than a double can be."""
         if given is not None and not is_used:
             raise DataError(
-                f"gamma={given!r}: expected none with method='viterbi', or of a model without probabilities"
+                f"gamma={given!r}: gamma has no effect with method='viterbi' or without probabilities"
             )
         gamma = self.gamma if given is None else given
         if not (isinstance(gamma, Real) and gamma >= 0.0):
@@ -382,42 +391,42 @@ class SequenceAligner(BlockEstimator):
         all_pairs: int = 100,
         progress: Callable[[int], None] | None = None,
     ) -> MultipleAlignment:
-        """A multiple alignment of any number of sequences.
+        """Align a family of any number of sequences (multiple alignment).
 
         Parameters
         ----------
         sequences : sequence of str or Protein
+            The sequences, in any order: the order does not change the alignment.
         consistency : int
-            How many times the probabilities of matches are made consistent with those of third sequences.
+            Number of rounds in which the match probabilities are made consistent with third sequences.
         refinements : int
-            How many times, at most, the alignment is taken apart at each edge of the guide tree, and put
-            together again for the highest sum of values of matches.
+            Largest number of refinement rounds. Each round splits the alignment at every edge of the guide
+            tree, and realigns both parts to raise the sum of match values.
         matrix : str, optional
-            A matrix of Biopython: probabilities are the means of those of the model and of the log odds of
-            this matrix, for models of remote homologues make too little of what close ones share. "auto" for
-            BLOSUM62 with models of proteins that were learned, and none with others. None for the model
-            alone.
+            Substitution matrix of Biopython. The match probabilities of its log odds are averaged with those
+            of the model, which may underrate what close homologues share. "auto" means BLOSUM62 for trained
+            models of proteins, and no matrix for other models. None uses the model alone.
         all_pairs : int
-            Up to so many sequences any two are compared. Of more, a tree of the words that they share tells
-            which: at each of its merges at most eight sequences of either side.
+            Largest number of sequences for which all pairs are compared. For more sequences, a tree built
+            from shared words chooses the pairs: at most eight sequences from each side of each merge.
         progress : function of int, optional
             Called with the number of sequences that were compared since the last call.
 
         Raises
         ------
         DataError
-            No sequences, a matrix that is not known, a number that is no whole one. Or names the sequence
-            that cannot be used.
+            No sequences, an unknown matrix, a number that is not whole and >= 0, or a sequence that cannot
+            be used; the message then gives its index.
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted by log loss.
 
         Notes
         -----
-        As in ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005): probabilities of the matches of any two
-        sequences, made consistent, then alignments of groups along a guide tree for the highest sum of
-        values of matches. Third sequences count by the expected accuracies of their alignments with both.
-        Memory is that of the probabilities from 0.01 on: some 16 bytes each, a few for each residue and
-        other sequence that it is compared with.
+        The algorithm is that of ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005). It computes the match
+        probabilities of pairs, makes them consistent, and aligns groups along a guide tree for the highest
+        sum of match values. Unlike in ProbCons, third sequences are weighted by the expected accuracies of
+        their alignments with both sequences. Memory holds the probabilities of at least 0.01: about 16 bytes
+        each, and a few of them for each residue and each sequence that it is compared with.
 
         Examples
         --------
@@ -436,7 +445,7 @@ class SequenceAligner(BlockEstimator):
             if not isinstance(value, int | np.integer) or value < 0:
                 raise DataError(f"{name}={value!r}: expected a whole number >= 0")
         if not proteins:
-            raise DataError("found no sequences to align, expected at least one")
+            raise DataError("there are no sequences to align: give at least one")
         # Sums of floats depend on their order, and so do ties: sequences are put in the order of their
         # letters, so that the order of the input changes nothing.
         order = sorted(range(len(proteins)), key=lambda k: proteins[k].residues)
@@ -466,14 +475,14 @@ class SequenceAligner(BlockEstimator):
 
     @classmethod
     def pretrained(cls) -> SequenceAligner:
-        """The model that comes with structune, trained on remote homologues (SABmark).
+        """Load the pretrained protein model, which was trained on remote homologues (SABmark).
 
-        It takes for granted that two proteins are related, and aligns others, too.
+        It assumes that the proteins are related: it also aligns unrelated ones, without a warning.
 
         Raises
         ------
         ModelFileError
-            The installation is without it.
+            The installation lacks the model file.
         """
         aligner: SequenceAligner = load_shipped("structune.alignment")
         return aligner
@@ -487,33 +496,36 @@ class SequenceAligner(BlockEstimator):
         ends: str = "global",
         log_odds: bool = False,
     ) -> SequenceAligner:
-        """The classical special case: a substitution matrix and affine gaps.
+        """Make an aligner from a substitution matrix and affine gap costs, without training.
 
-        It has scores and no probabilities: `predict` is the algorithm of Needleman & Wunsch (1970), with the
-        gaps of Gotoh (1982). B, Z, X and the like have the means of the residues that they may be, and not
-        the rows of the matrix. A matrix of nucleotides makes an aligner of these.
+        `predict` is the algorithm of Needleman & Wunsch (1970), with the affine gaps of Gotoh (1982). Without
+        `log_odds` the aligner has scores but no probabilities. Ambiguous letters such as B, Z and X score as
+        the mean of the residues that they may be; their own rows of the matrix are not used. A matrix of
+        nucleotides makes an aligner of nucleotides.
 
         Parameters
         ----------
         matrix : str
-            One of those of Biopython, such as "BLOSUM62", "PAM250".
+            Name of a substitution matrix of Biopython, such as "BLOSUM62", "PAM250" or "NUC.4.4".
         gap_open, gap_extend : float
-            What the first residue of a gap costs, and each further one.
+            Cost of the first residue of a gap, and of each further one.
         ends : {"global", "semi-global"}
-            Whether end gaps cost as much as others; or they are free, at each end in one sequence only.
+            "global": gaps at the ends cost as much as others. "semi-global": they are free, at each end in
+            one of the two sequences only.
         log_odds : bool
-            Whether scores are scaled to log odds (Karlin & Altschul 1990), so that there are probabilities,
-            and families can be aligned.
+            Scale the scores to log odds (Karlin & Altschul 1990). The aligner then has probabilities, and can
+            align families.
 
         Raises
         ------
         DataError
-            A matrix that is not known, or with `log_odds` has none; costs that are not finite.
+            An unknown matrix; gap costs that are not finite; or, with `log_odds`, a matrix whose scores are
+            not log odds.
         """
         if ends not in ("global", "semi-global"):
             raise DataError(f"ends={ends!r}: expected 'global' or 'semi-global'")
         if not (np.isfinite(gap_open) and np.isfinite(gap_extend)):
-            raise DataError(f"found the gap costs {gap_open} and {gap_extend}, expected finite numbers")
+            raise DataError(f"the gap costs must be finite numbers, not {gap_open} and {gap_extend}")
         free = ends == "semi-global"
         alphabet, overhangs = alphabet_of(matrix), "one" if free else "both"
         loss = "log" if log_odds else "margin"
@@ -546,7 +558,7 @@ class SequenceAligner(BlockEstimator):
         # or the names of all its weights may not fit in memory
         fits = options["profile"] ** 2 <= 2 * len(names)
         if not fits or (structure := Alignment(**options)).weight_names() != names:
-            raise ModelFileError("the weights are those of another feature set")
+            raise ModelFileError("the names of the weights do not match the feature set of the file")
         aligner = cls()
         aligner._unpack_fit(structure.n_weights, header, arrays)
         aligner.set_params(**{key: options[key] for key in ("features", "overhangs", "alphabet")})

@@ -1,4 +1,4 @@
-"""Reference alignments of proteins by structure, in the collection of Edgar (bench 1.0)."""
+"""Structure-based reference alignments of proteins, from the collection of Edgar (bench 1.0)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SETS = ("sabre", "prefab4")
 
 
 def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
-    """Reference alignments by name, each of two sequences or more.
+    """Load a set of reference alignments: a dict from name to alignment, each of two or more sequences.
 
-    Columns in upper case are those to score. There is no licence to pass the files on: they must lie in the
-    data folder.
+    Columns in upper case are the ones to score. The files have no licence for redistribution, so structune
+    cannot download them: put them into the data folder.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
     Raises
     ------
     DataError
-        There is no such set.
+        There is no set of this name.
     DatasetUnavailable
-        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+        A file is missing from the data folder (see STRUCTUNE_DATA), or differs from the expected one.
     """
     if name not in _SETS:
-        raise DataError(f"found the set {name!r}, expected one of {list(_SETS)}")
+        raise DataError(f"there is no set {name!r}: name must be one of {list(_SETS)}")
     path = find(f"alignment/bench1.0_{name}.tar.gz")
     found = {}
     with tarfile.open(path) as archive:

@@ -1,4 +1,4 @@
-"""Alignments and sequences as the command line reads them, and the models that it opens."""
+"""How the command line reads alignments and opens models."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from structune.alignment.structure.rows import AlignedPair, parse_alignment, res
 from structune.cli.terminal import say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
+from structune.files.text import without_compression
 
 
 class KnownPair(NamedTuple):
@@ -32,9 +33,9 @@ class KnownPair(NamedTuple):
 def read_pairs(
     paths: Sequence[Path | str], alphabet: str, most: int | None = None, seed: int = 0
 ) -> Iterator[KnownPair]:
-    """The pairs of the alignments of files and folders, or at most so many of each alignment.
+    """Yield the pairs of all alignments of files and folders, or at most `most` of each alignment.
 
-    They come one at a time; one alignment is in memory.
+    Only one alignment is in memory at a time.
     """
     rng, letters, n_found, n_unknown, alone = np.random.default_rng(seed), find_alphabet(alphabet), 0, 0, 0
     for path in files_of(paths):
@@ -55,16 +56,16 @@ def read_pairs(
                     n_unknown += 1
     if not n_found:
         raise DataError(
-            f"{', '.join(map(str, paths))}: found no alignment of two sequences with a known column "
-            "(those with a residue in lower case are not known)"
+            f"{', '.join(map(str, paths))}: no pair of sequences has a known column (columns with a residue "
+            "in lower case are not known)"
         )
     if n_unknown:
         say(
-            f"left out {n_unknown:,} of {n_found + n_unknown:,} pairs, which have no match of two residues "
-            "in upper case"
+            f"skipped {n_unknown:,} of {n_found + n_unknown:,} pairs, which have no match of two residues in "
+            "upper case"
         )
     if alone:
-        say(f"left out {alone:,} alignments of fewer than two sequences")
+        say(f"skipped {alone:,} alignments of fewer than two sequences")
 
 
 def _chosen(n: int, most: int | None, rng: np.random.Generator) -> Iterable[tuple[int, int]]:
@@ -81,11 +82,11 @@ def _chosen(n: int, most: int | None, rng: np.random.Generator) -> Iterable[tupl
 
 
 def files_of(paths: Iterable[Path | str]) -> Iterator[Path]:
-    """Files, and those in folders that are not hidden."""
+    """Files, and the files in folders unless they are hidden."""
     for path in map(Path, paths):
         if path.is_dir():
             if n_folders := sum(each.is_dir() and each.name[0] != "." for each in path.iterdir()):
-                say(f"{path}: left out {n_folders:,} folders in it")
+                say(f"{path}: skipped {n_folders:,} folders in this folder")
             yield from sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith("."))
         else:
             yield path
@@ -93,11 +94,11 @@ def files_of(paths: Iterable[Path | str]) -> Iterator[Path]:
 
 def stem(path: Path) -> str:
     """The name of a file without its ending, and without ``.gz``."""
-    return Path(path.name.removesuffix(".gz")).stem
+    return Path(without_compression(path.name)).stem
 
 
 def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAligner:
-    """A model of a file, the pretrained one, or a matrix by name, with probabilities if `log_odds`."""
+    """Open a model file, the pretrained model, or a matrix by name (with probabilities if `log_odds`)."""
     if model == "pretrained":
         aligner = SequenceAligner.pretrained()
     elif not Path(model).exists() and not Path(model).suffix[1:].isalpha():  # as in NUC.4.4
@@ -110,4 +111,4 @@ def open_aligner(model: str, n_jobs: int, log_odds: bool = False) -> SequenceAli
 
 def check_gamma(aligner: SequenceAligner, gamma: float | None) -> None:
     if gamma is not None and not aligner.has_probabilities:
-        raise CapabilityError("found a model without probabilities, which has no use for --gamma")
+        raise CapabilityError("--gamma has no effect: the model has no probabilities")

@@ -11,7 +11,16 @@ from typing import NamedTuple
 from structune.alignment.structure.alphabets import look_like_nucleotides
 from structune.alignment.structure.rows import GAPS
 from structune.errors import DataError, warn
-from structune.files.text import Lines, Source, distinct, header_name, one_word, save, shown
+from structune.files.text import (
+    Lines,
+    Source,
+    distinct,
+    header_name,
+    one_word,
+    save,
+    shown,
+    without_compression,
+)
 
 _HEAD = 100  # lines that may come before what tells the format
 _FORMATS = "an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF"
@@ -19,9 +28,9 @@ _LOWER, _OTHER = re.compile("[^a-z]"), re.compile("[a-z]")
 _NO_SEQUENCES = (  # headers of what would be read as residues
     (
         re.compile(r">(?:P1|F1|D[LC]|R[LC]|N[13]|XX);(?!.*=)"),
-        "a header of PIR: convert the file to FASTA first",
+        "is a header of PIR: convert the file to FASTA first",
     ),
-    (re.compile(r">(?:ss|sa|aa)_(?:pred|conf|dssp)\b|>.*:secstr\b"), "annotation of residues: remove it"),
+    (re.compile(r">(?:ss|sa|aa)_(?:pred|conf|dssp)\b|>.*:secstr\b"), "is annotation of residues: remove it"),
 )
 _LOOKS = ("FASTA", "aligned FASTA", "A2M", "A3M", "PIR")  # names of `looks_like`, the last told by itself
 _BRACKET = re.compile(r"[][(){}<]")  # of structures of RNA
@@ -36,13 +45,13 @@ _WIDTH = 60  # columns of a line that is written
 
 
 class ProteinAlignment(NamedTuple):
-    """Rows of the same length with ``-`` or ``.`` for gaps, and their names."""
+    """An alignment: names, and rows of the same length with ``-`` or ``.`` for gaps."""
 
     names: list[str]
     rows: list[str]
 
     def pair(self, a: int, b: int) -> tuple[str, str]:
-        """Rows of two sequences, without the columns where both have gaps."""
+        """Return the rows of sequences `a` and `b` (0-based), without columns where both have gaps."""
         columns = zip(self.rows[a], self.rows[b], strict=True)
         kept = [(x, y) for x, y in columns if x not in GAPS or y not in GAPS]
         x, y = zip(*kept, strict=True) if kept else ((), ())
@@ -50,7 +59,7 @@ class ProteinAlignment(NamedTuple):
 
 
 class NamedProtein(NamedTuple):
-    """A sequence of a FASTA file; its name is the first word of the header, or its number without one."""
+    """A sequence of a FASTA file: name (first word of the header, or else its number), residues, header."""
 
     name: str
     residues: str
@@ -61,12 +70,12 @@ class NamedProtein(NamedTuple):
 
 
 def read_proteins(source: Source) -> list[NamedProtein]:
-    """Sequences of a FASTA file, compressed by gzip or not, without a ``*`` at their ends.
+    """Read the sequences of a FASTA file (also compressed); a ``*`` at the end of a sequence is dropped.
 
     Raises
     ------
     DataError
-        Names the file and line of a sequence without a header.
+        A sequence has no header, or the file is not FASTA; the message gives file and line.
     """
     return [
         NamedProtein(header_name(header, number), residues.removesuffix("*"), header[1:].strip())
@@ -75,17 +84,17 @@ def read_proteins(source: Source) -> list[NamedProtein]:
 
 
 def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
-    """Read the alignments of a file, compressed by gzip or not; its beginning tells the format.
+    """Read the alignments of a file (also compressed); the format is detected from the first lines.
 
     A FASTA or MSF file holds one alignment, a Clustal, Stockholm or PHYLIP file any number. In A2M files,
-    which are FASTA files, residues in lower case are unaligned, and ``.`` fills the columns that they take.
-    In A3M files nothing fills them: those are told by rows of different lengths that have as many columns
-    without the residues in lower case, or by a name that ends in ``.a3m``, and become A2M.
+    which are FASTA files, residues in lower case are unaligned, and ``.`` fills their columns in other rows.
+    A3M files lack these ``.``; they are added. A FASTA file is A3M if its name ends in ``.a3m``, or if its
+    rows differ in length but have the same number of columns without residues in lower case.
 
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
+        A file object may be binary or text; it stays open.
 
     Yields
     ------
@@ -94,8 +103,8 @@ def read_protein_alignments(source: Source) -> Iterator[ProteinAlignment]:
     Raises
     ------
     DataError
-        Names the file and line of what fits no format, of a name without a row, and of a row of another
-        length than the first.
+        The text fits no format, a name has no row, or a row differs in length from the first. The message
+        gives file and line.
     """
     lines = Lines(source)
     with lines.told_by_look((), "convert it first"):
@@ -113,7 +122,7 @@ def is_alignment_file(path: Path) -> bool:
 def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]]:
     first = next((text for text in lines.head(_HEAD) if text), "")
     if not first:
-        raise DataError(f"{lines.name}: found an empty file, expected {_FORMATS}")
+        raise DataError(f"{lines.name}: the file is empty. It should be {_FORMATS}")
     if first.startswith("# STOCKHOLM"):
         return _read_stockholm
     head = next((text for text in lines.head(_HEAD) if text and not text.startswith("#")), "")
@@ -125,13 +134,13 @@ def _reader(lines: Lines) -> Callable[[Lines], Iterator[ProteinAlignment]]:
         return _read_phylip
     if any(map(_MSF.fullmatch, lines.head(_HEAD))):
         return _read_msf
-    raise DataError(f"{lines.name}: found {shown(first)}, expected {_FORMATS}")
+    raise DataError(f"{lines.name}: the file begins with {shown(first)}. It should be {_FORMATS}")
 
 
 class _Rows:
-    """Rows in the order of their names, which may come in pieces.
+    """Collects rows by name, whole or in pieces, and checks that all have the same number of columns.
 
-    They must have as many columns as the first, if their number is not given.
+    That number is `n_columns`, or else that of the first row.
     """
 
     def __init__(self, lines: Lines, n_columns: int | None = None) -> None:
@@ -141,17 +150,17 @@ class _Rows:
         self.block: set[str] = set()  # names that have been in this block
 
     def begin(self, number: int, name: str) -> None:
-        """A name that must be new."""
+        """Begin the row of a name, which must be new."""
         if name in self.pieces:
             raise self._lines.refuse(
-                number, f"found the name {shown(name)} again, first in {self._first[name]}"
+                number, f"the name {shown(name)} is already used in line {self._first[name]}"
             )
         self.pieces[name], self._first[name] = [], number
 
     def add_to_block(self, number: int, name: str, piece: str) -> None:
-        """The next piece of a row, of which a block has one."""
+        """Add the next piece of a row; a block has one piece of each row."""
         if name in self.block:
-            raise self._lines.refuse(number, f"found the name {shown(name)} again in a block")
+            raise self._lines.refuse(number, f"the name {shown(name)} occurs twice in a block")
         self.block.add(name)
         if name not in self.pieces:
             self.begin(number, name)
@@ -165,8 +174,8 @@ class _Rows:
             if len(row) != length:
                 raise self._lines.refuse(
                     self._first[name],
-                    f"found a row of {len(row)} columns for {shown(name)}, expected {length} as in all rows: "
-                    "is it an alignment?",
+                    f"the row of {shown(name)} has {len(row)} columns, but should have {length} like all "
+                    "rows. Are the sequences aligned?",
                 )
         return ProteinAlignment(list(rows), list(rows.values()))
 
@@ -179,15 +188,15 @@ def _fasta_records(lines: Lines) -> Iterator[tuple[int, str, str]]:
             if text.startswith(">"):
                 for pattern, found in _NO_SEQUENCES:
                     if pattern.match(text):
-                        raise lines.refuse(k, f"found {shown(text)}, {found}")
+                        raise lines.refuse(k, f"{shown(text)} {found}")
                 if header:
                     yield number, header, "".join(pieces)
                 number, header, pieces = k, text, []
             elif not header:
                 if not text.startswith("#"):
-                    raise lines.refuse(k, f"found {shown(text)}, expected a header '>name'")
+                    raise lines.refuse(k, f"{shown(text)} should be a header such as '>name'")
             elif _BRACKET.search(text):
-                raise lines.refuse(k, f"found {shown(text)}, expected residues")
+                raise lines.refuse(k, f"{shown(text)} is not a row of residues")
             else:
                 pieces += text.split()
         if header:
@@ -199,7 +208,7 @@ def _read_fasta(lines: Lines) -> Iterator[ProteinAlignment]:
     texts = [text for _, _, text in records]
     # In A3M residues in lower case have no columns, so all rows have as many others.
     others = {len(_OTHER.sub("", text)) for text in texts}
-    differ = len(set(map(len, texts))) > 1 or lines.name.removesuffix(".gz").lower().endswith(".a3m")
+    differ = len(set(map(len, texts))) > 1 or without_compression(lines.name).lower().endswith(".a3m")
     if differ and len(others) == 1 and others != {0} and not any("." in text for text in texts):
         texts = _filled(texts)
     for (number, header, _), text in zip(records, texts, strict=True):
@@ -242,10 +251,10 @@ def _read_clustal(lines: Lines) -> Iterator[ProteinAlignment]:
             rows.add_to_block(number, words[0], words[1])
         else:
             raise lines.refuse(
-                number, f"found {shown(text)}, expected a name, residues, and maybe their number"
+                number, f"{shown(text)} should be a name and residues, optionally with their number"
             )
     if not rows.pieces:
-        raise DataError(f"{lines.name}: found no rows after the header")
+        raise DataError(f"{lines.name}: there are no rows after the header")
     yield rows.alignment()
 
 
@@ -261,17 +270,17 @@ def _read_stockholm(lines: Lines) -> Iterator[ProteinAlignment]:
         elif len(words) == 2 and not text.startswith("#"):
             rows.add_to_block(number, words[0], words[1])
         elif not text.startswith("#"):
-            raise lines.refuse(number, f"found {shown(text)}, expected a name and residues")
+            raise lines.refuse(number, f"{shown(text)} should be a name and residues")
     if rows.pieces:
-        raise lines.refuse(number, "found the end of the file, expected '//'")
+        raise lines.refuse(number, "the file ends without '//' after the last alignment")
 
 
 def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
-    """Alignments of four layouts, of which files do not say which they have.
+    """Read PHYLIP alignments; the layout, which files do not state, is tried out.
 
-    Names end at the first blank ("relaxed") or have ten characters, blanks among them ("strict"); the rows of
-    all sequences take turns ("interleaved"), or each is whole before the next ("sequential"). It is the first
-    that gives each sequence the columns that the header says.
+    Names end at the first blank ("relaxed") or have ten characters, perhaps with blanks ("strict"). The rows
+    of all sequences take turns ("interleaved"), or each is whole before the next ("sequential"). The first
+    layout in which each sequence has the number of columns in the header is taken.
     """
     for piece in lines.pieces(lambda text: _PHYLIP.fullmatch(text) is not None):
         (number, header), *rest = piece.filled()
@@ -287,18 +296,18 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
             except DataError as error:
                 refused.append(error)
         if found is None:
-            # with the lines of whole blocks the usual layout was meant, and what it lacks is told
+            # a whole number of blocks suggests the usual layout: report its error
             if len(rest) % n_rows == 0 and refused:
                 raise refused[0]
             raise piece.refuse(
                 number,
-                f"found {len(rest)} lines after it, expected {n_rows} sequences of {n_columns} columns",
+                f"the {len(rest)} lines after it are not {n_rows} sequences of {n_columns} columns",
             )
         if any("." in row for row in found.rows):
             raise lines.refuse(
                 number,
-                "found '.' in an alignment in PHYLIP, where it is the residue of the first sequence to some "
-                "programs and a gap to others: write residues, and '-' for gaps",
+                "'.' in PHYLIP is ambiguous: for some programs it is the residue of the first sequence, for "
+                "others a gap. Write residues, and '-' for gaps",
             )
         yield found
 
@@ -324,7 +333,7 @@ def _add_phylip(
 
 
 def _read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
-    """The one alignment of a file of GCG's programs, BAliBASE and others."""
+    """Read the single alignment of an MSF file (GCG's programs, BAliBASE and others)."""
     rows, number, is_named = _Rows(lines), 0, False
     for number, text in lines:
         words = text.split()
@@ -341,11 +350,11 @@ def _read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
             pieces = [word for word in words[1:] if not word.isdigit()]
             rows.add_to_block(number, words[0], "".join(pieces).translate(_MSF_END_GAPS))
         else:
-            raise lines.refuse(number, f"found {shown(text)}, expected a name from above '//'")
+            raise lines.refuse(number, f"{shown(text)} does not begin with a name listed above '//'")
     if not is_named:
-        raise lines.refuse(number, "found the end of the file, expected '//' after the names")
+        raise lines.refuse(number, "the file ends without '//' after the names")
     if not rows.pieces:
-        raise lines.refuse(number, "found no names before '//'")
+        raise lines.refuse(number, "there are no names before '//'")
     yield rows.alignment()
 
 
@@ -355,9 +364,9 @@ def _read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
 def write_protein_alignments(
     target: Source, alignments: Iterable[ProteinAlignment], format: str = "fasta"
 ) -> None:
-    """Write alignments, compressed by gzip where the path ends in ``.gz``.
+    """Write alignments to a file, compressed by gzip if the path ends in ``.gz``.
 
-    In FASTA a blank line is between two; a file of several is not one that can be read back.
+    Several alignments in FASTA are separated by a blank line; such a file cannot be read back.
 
     Parameters
     ----------
@@ -371,12 +380,12 @@ def write_protein_alignments(
 def alignment_text(
     alignment: ProteinAlignment, format: str, confidence: Sequence[float] | None = None
 ) -> str:
-    """An alignment as the text of a file.
+    """Format an alignment as the text of a file.
 
-    PHYLIP's is the strict one where all names have ten letters at most, and else the relaxed one, which is
-    told by a warning. In all but FASTA white space in names becomes ``_``, names that mean something else in
-    the format get a ``_``, and of names that are there twice the later ones get a number. `confidence`, of
-    each column, is written in Stockholm alone: a digit each, 9 from 0.9 on, ``.`` for nan.
+    PHYLIP is strict if all names have at most ten characters; otherwise it is relaxed, with a warning. In all
+    formats but FASTA, white space in names becomes ``_``, names with another meaning in the format get a
+    ``_``, and repeated names get a number. `confidence`, one number per column, is written in Stockholm only:
+    one digit each, 9 from 0.9 on, ``.`` for nan.
     """
     if format not in _WRITERS:
         raise DataError(f"format={format!r}: expected one of {', '.join(map(repr, _WRITERS))}")
@@ -388,7 +397,7 @@ def alignment_text(
 
 
 def _plain(name: str, format: str) -> str:
-    """A name that no reader of the format takes for something else."""
+    """A name that cannot be mistaken for other syntax of the format."""
     name = one_word(name) or "_"
     if name.startswith("#") or name == "//":  # comments, and the end of an alignment
         return f"_{name}"
@@ -424,8 +433,8 @@ def _stockholm_text(names: list[str], rows: list[str], confidence: Sequence[floa
 def _phylip_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
     if _longest(names) > _STRICT_NAME:
         warn(
-            f"Names of more than {_STRICT_NAME} letters are for readers of relaxed PHYLIP (RAxML, IQ-TREE, "
-            "Biopython's 'phylip-relaxed'). Strict ones take a part of the name for residues."
+            f"Names of more than {_STRICT_NAME} letters need a reader of relaxed PHYLIP (RAxML, IQ-TREE, "
+            "Biopython's 'phylip-relaxed'). Readers of strict PHYLIP misread the end of the name as residues."
         )
     width = max(_longest(names), _STRICT_NAME)
     named = zip(names, rows, strict=True)

@@ -1,4 +1,4 @@
-"""Recall and precision of the matches of predicted alignments."""
+"""Recall and precision of the matches in predicted alignments."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Rows = tuple[str, str]
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Counts of matches in each pair, shape (n_pairs,), and what follows from them.
+    """Counts of matches in each pair, and the recall and precision that follow from them.
 
-    Where a ratio is 0/0 it is 1 if there are neither true nor predicted matches, otherwise 0.
+    A ratio of 0/0 is 1 if there are neither true nor predicted matches, otherwise 0.
 
     Attributes
     ----------
-    n_true : ndarray of int64
-        Scored matches of the reference.
-    n_predicted : ndarray of int64
-        Predicted matches. In references that are known in part only those count that touch a residue of a
-        scored match.
-    right : ndarray of int64
-        Those that are in both.
+    n_true : ndarray of int64, shape (n_pairs,)
+        Number of scored matches in the reference.
+    n_predicted : ndarray of int64, shape (n_pairs,)
+        Number of predicted matches. If the reference is only partly known, only those that touch a residue of
+        a scored match count.
+    right : ndarray of int64, shape (n_pairs,)
+        Number of matches in both.
     """
 
     n_true: IntArray
@@ -41,31 +41,31 @@ class AlignmentScores:
 
     @property
     def recall(self) -> FloatArray:
-        """Developer's score Q: share of the true matches that were predicted, shape (n_pairs,)."""
+        """Share of the true matches that were predicted (developer's score, Q), shape (n_pairs,)."""
         return _ratio(self.right, self.n_true, self.n_predicted)
 
     @property
     def precision(self) -> FloatArray:
-        """Modeler's score: share of the predicted matches that are true, shape (n_pairs,)."""
+        """Share of the predicted matches that are true (modeler's score), shape (n_pairs,)."""
         return _ratio(self.right, self.n_predicted, self.n_true)
 
 
 def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> AlignmentScores:
-    """Compare predicted with reference alignments (Sauder, Arthur & Dunbrack 2000).
+    """Compare predicted alignments with reference alignments (Sauder, Arthur & Dunbrack 2000).
 
     Parameters
     ----------
     true, predicted : sequences of pairs of str
-        Both rows with ``-`` or ``.`` for gaps. If any residue of a reference is in lower case, only its
-        matches of two residues in upper case are scored.
+        The two rows of each alignment, with ``-`` or ``.`` for gaps. If any residue of a reference is in
+        lower case, only its matches of two residues in upper case are scored.
 
     Raises
     ------
     DataError
-        Another number of alignments; or names the pair whose alignments are of other sequences.
+        The numbers of alignments differ, or the sequences of a pair do; the message then gives its index.
     """
     if len(true) != len(predicted):
-        raise DataError(f"found {len(predicted)} predicted alignments, expected {len(true)}")
+        raise DataError(f"there are {len(predicted)} predicted alignments, but {len(true)} true ones")
     counts = np.zeros((len(true), 3), np.int64)
     for p, (rows, predicted_rows) in enumerate(zip(true, predicted, strict=True)):
         pair = residues_of(rows)
@@ -83,10 +83,10 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
 
 
 class ColumnScores(NamedTuple):
-    """Of a multiple alignment beside its reference, as shares; 1 where there is nothing to score.
+    """Scores of a multiple alignment against its reference, from 0 to 1; 1 if nothing is scored.
 
-    ``pairs``: of the matches of two residues to be scored, those that were found (Q, or SPS); ``columns``: of
-    the columns to be scored, those all of whose residues are in one column (TC).
+    ``pairs`` (Q, or SPS) is the share of the scored matches of two residues that were found. ``columns`` (TC)
+    is the share of the scored columns whose residues are all in one column of the alignment.
     """
 
     pairs: float
@@ -96,12 +96,13 @@ class ColumnScores(NamedTuple):
 def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> ColumnScores:
     """Compare a multiple alignment with its reference (Thompson, Plewniak & Poch 1999).
 
-    Residues of the reference in lower case are not scored. Those found may be more sequences, in any order.
+    Residues of the reference in lower case are not scored. `found` may have more sequences, in any order;
+    sequences are compared by name.
 
     Raises
     ------
     DataError
-        A sequence of the reference that is not there, or is another one.
+        A sequence of the reference is missing in `found`, or has other residues there.
     """
     columns = found_columns(reference, found)
     counts = [np.unique(column[column >= 0], return_counts=True)[1] for column in columns.T]
@@ -122,18 +123,18 @@ def is_scored(reference: ProteinAlignment) -> bool:
 
 
 def found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntArray:
-    """Where what is in each cell of the reference was put, -1 for gaps and what is not scored."""
+    """For each cell of the reference, the column of `found` with its residue; -1 if gap or not scored."""
     rows = dict(zip(found.names, found.rows, strict=True))
     if len(rows) < len(found.names) or len(set(map(len, found.rows))) > 1:
-        raise DataError("found rows of one name, or of different lengths, expected those of an alignment")
+        raise DataError("this is not an alignment: rows have the same name, or different lengths")
     out = np.full((len(reference.names), max(map(len, reference.rows), default=0)), -1)
     for places, name, row in zip(out, reference.names, reference.rows, strict=True):
         if name not in rows:
-            raise DataError(f"found no row of {name!r}, expected all of the reference")
+            raise DataError(f"there is no row named {name!r}, which the reference has")
         letters, others = (np.array(list(text), "U1") for text in (row, rows[name]))
         inside, there = (~np.isin(text, list(GAPS)) for text in (letters, others))
         if not np.array_equal(np.char.upper(letters[inside]), np.char.upper(others[there])):
-            raise DataError(f"{name}: found other residues than in the reference")
+            raise DataError(f"{name}: the residues differ from those in the reference")
         places[inside] = np.flatnonzero(there)
         places[np.char.islower(letters)] = -1
     return out

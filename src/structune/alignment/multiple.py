@@ -1,8 +1,8 @@
-"""Multiple alignments, from the probabilities of the matches of any two of their sequences.
+"""Multiple alignments, from the match probabilities of pairs of sequences.
 
-Which two are compared, and those probabilities, by a model of two; all of them as one sparse table, and what
-third sequences say of them; a guide tree, and alignments of groups along it, which are refined then; how sure
-columns are.
+In this order: choice of the pairs, and their match probabilities; the sparse table of all matches, and its
+consistency with third sequences; the guide tree, progressive alignment along it, and refinement; confidence
+of columns.
 """
 
 from __future__ import annotations
@@ -50,30 +50,30 @@ if TYPE_CHECKING:  # pairs are aligned without SciPy's sparse tables, which take
 
 @dataclass(frozen=True)
 class MultipleAlignment:
-    """An alignment of any number of sequences, as `SequenceAligner.align` gives it.
+    """A multiple alignment, the result of `SequenceAligner.align`.
 
     Attributes
     ----------
     rows : list of str
-        A row for each sequence, in the order of the sequences, with ``-`` for gaps.
+        One row per sequence, in the order of the input, with ``-`` for gaps.
     confidence : ndarray, shape (n_columns,)
-        How many of the matches of two residues of the column are right, in the mean: a logistic function of
-        their probabilities by the model of two, of those that agree with third sequences, and of how many
-        these are, fitted to alignments of structures, with the defaults of `SequenceAligner.align`. nan
-        where there is one residue only, or none of the sequences were compared.
+        Expected share of correct matches among the matches of two residues of each column. It is a logistic
+        function of their pairwise probabilities, of the consistent ones, and of the number of sequences,
+        fitted to structural alignments with the defaults of `SequenceAligner.align`. nan for columns with
+        one residue, or without compared sequences.
     accuracies : ndarray, shape (n_sequences, n_sequences)
-        Of any two sequences alone, the share of right matches that is expected of their best alignment, by
-        the length of the shorter; 0 of two that were not compared.
+        Expected number of correct matches in the best alignment of each two sequences, divided by the length
+        of the shorter one; 0 for two that were not compared.
     tree : ndarray, shape (n_sequences - 1, 4)
-        The guide tree, as SciPy's `linkage` gives it: UPGMA by 1 - `accuracies`, or, of many sequences, by
-        the words that they share.
+        Guide tree in the format of SciPy's `linkage`: UPGMA by 1 - `accuracies`, or, for many sequences, by
+        shared words.
     matches : Matches
-        The probabilities of matches that it was made of, of the sequences in `order`.
+        Pairwise match probabilities from which the alignment was made.
     order : ndarray of int64, shape (n_sequences,)
-        Where each sequence is in `matches`.
+        Index of each sequence in `matches`.
     value : float
-        What was made large: the sum over any two sequences of the values of their matches, which are
-        probabilities made consistent with those of third sequences.
+        The maximized objective: the sum of the values of all matches in the alignment. These values are
+        match probabilities made consistent with third sequences.
     """
 
     rows: list[str]
@@ -88,12 +88,12 @@ class MultipleAlignment:
         return len(self.rows)
 
     def probabilities(self, a: int, b: int) -> FloatArray:
-        """Probabilities of the matches of two sequences, by number, (n, m); those below 0.01 are 0."""
+        """Match probabilities of sequences a and b (0-based), shape (n, m); those below 0.01 are 0."""
         x, y = (self.matches.residues(int(self.order[k])) for k in (a, b))
         return np.asarray(self.matches.table[x, y].toarray(), np.float64)
 
     def reordered(self, order: IntArray) -> MultipleAlignment:
-        """With the sequences in another order: the places that they have here."""
+        """The same alignment with its sequences in another order: a list of their indices."""
         # the tree's leaves are numbers of sequences: sequence s goes to the place of s in `order`
         leaves, tree = np.argsort(order), self.tree.copy()
         is_leaf = tree[:, :2] < len(self)
@@ -111,7 +111,7 @@ def align(
     refinements: int,
     executor: Executor,
 ) -> MultipleAlignment:
-    """Align sequences by the probabilities of their matches, along a tree, or that of expected accuracies.
+    """Align sequences by their match probabilities, along `tree` or a tree of expected accuracies.
 
     `consistency` and `refinements` are those of `SequenceAligner.align`.
     """
@@ -137,7 +137,7 @@ def align(
 
 
 def every_pair(n: int) -> list[IntArray]:
-    """Of each of n sequences those that it is compared with, as many each: every pair is there once."""
+    """The sequences that each of n is compared with, about as many each: every pair occurs once."""
     # Sequence x with the n / 2 after it, around a circle: so all have as much work. With an even number the
     # one opposite would come twice, and is left to the first half.
     after = np.arange(1, n // 2 + 1)
@@ -146,10 +146,10 @@ def every_pair(n: int) -> list[IntArray]:
 
 
 def pairs_along(tree: Tree, most: int) -> list[IntArray]:
-    """Of each sequence those that it is compared with, of pairs on both sides of each merge of a tree.
+    """The sequences that each is compared with: pairs from the two sides of each merge of a tree.
 
-    At most so many of each side, which stand for it: taken by turns from those that stand for its own two
-    sides, so that any two of them were compared before. Pairs grow in proportion to the sequences.
+    At most `most` sequences represent a side. They are taken by turns from the representatives of its own two
+    sides, so any two of them are compared. The number of pairs is linear in the number of sequences.
     """
     n = len(tree) + 1
     found: list[list[int]] = [[] for _ in range(n)]
@@ -163,7 +163,7 @@ def pairs_along(tree: Tree, most: int) -> list[IntArray]:
 
 
 def word_tree(sequences: Sequence[str], classes: Sequence[str]) -> Tree:
-    """A tree of the shares of words that sequences have in common, of classes of residues (Edgar 2004)."""
+    """A guide tree by shared words of residue classes (Edgar 2004)."""
     # a share is that of the words of the sequence that has fewer; those with an unknown letter do not count
     class_of = {letter: k for k, letters in enumerate(classes) for letter in letters}
     words = []

@@ -1,4 +1,4 @@
-"""Options of the commands of alignments; nothing heavy is imported here, so that ``--help`` comes at once."""
+"""Options of the alignment commands. Nothing heavy is imported here, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from structune.cli.fields import jobs_option, option, quiet_option
 from structune.cli.task import NoOptions
 from structune.errors import DataError
+from structune.files.text import without_compression
 
 ENDINGS = {  # of files; the first of a format is the usual one
     ".fa": "fasta",
@@ -24,88 +25,89 @@ ENDINGS = {  # of files; the first of a format is the usual one
 }
 _OTHERS = (".nex", ".nexus", ".nxs", ".pir", ".maf", ".xml", ".sam", ".csv", ".tsv", ".html")
 _MODEL = (
-    "A file that train alignment or tune alignment wrote; the word pretrained, for the model that comes with "
-    "structune; or BLOSUM62 or another matrix of Biopython, for the algorithm of Needleman & Wunsch with "
-    "gaps of 11 and 1 (B, Z, X count as means of residues)."
+    "Model file written by train alignment or tune alignment; or the word pretrained, for the model that is "
+    "included in structune; or the name of a substitution matrix of Biopython such as BLOSUM62. A matrix "
+    "runs the algorithm of Needleman & Wunsch; a gap costs 11 for its first residue and 1 for each further "
+    "one, and B, Z and X score as means of residues."
 )
 _GAMMA = (
-    "With mea, how much a right match counts beside two residues rightly left unmatched; by default that of "
-    "the model."
+    "Value of a correct match, relative to two residues correctly left unmatched, for --method mea. Higher "
+    "values match more residues. By default the value of the model."
 )
 
 
 @dataclass(frozen=True)
 class Learning(NoOptions):
-    """How alignments are read to learn from."""
+    """How training alignments are read."""
 
     most_pairs: int | None = option(
-        None, min=1, help="Take at most this many pairs of each alignment, at random."
+        None, min=1, help="Largest number of pairs to take from each alignment, at random."
     )
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """What `evaluate` compares."""
+    """Options of `evaluate`."""
 
-    multiple: bool = option(False, help="Align the whole families, not their sequences two by two.")
+    multiple: bool = option(False, help="Align whole families instead of pairs of sequences.")
     gamma: float | None = option(None, min=0.0, help=_GAMMA)
     jobs: int = jobs_option("Evaluation")
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is aligned, how, and where alignments go."""
+    """What to align, how, and where to write the alignments."""
 
     multiple: bool = option(
         False,
-        help="Align all the sequences of each file, however many there are: the default for 3 to 2,000.",
+        help="Align all sequences of each file as one family. The default for files of 3 to 2,000 sequences.",
     )
     pairs: bool = option(
-        False, help="Align the first sequence with the second, the third with the fourth, and so on."
+        False, help="Align pairs: the first sequence with the second, the third with the fourth, and so on."
     )
     model: str = option("pretrained", "--model", "-m", metavar="MODEL", help=_MODEL)
     which: Literal["pairs", "all"] | None = option(
-        None, help="Which two sequences are aligned. pairs: as with --pairs. all: each with each."
+        None, help="Pairs to align. pairs: the same as --pairs. all: every sequence with every other one."
     )
     method: Literal["mea", "viterbi"] | None = option(
         None,
-        help="Of two sequences, mea: the alignment of maximum expected accuracy. viterbi: the most probable "
-        "one, or that of the highest score for models without probabilities. By default mea, or viterbi "
-        "without probabilities.",
+        help="How a pair is aligned. mea: the alignment of maximum expected accuracy, the default. viterbi: "
+        "the alignment of the highest score, which is the most probable one; the default for models without "
+        "probabilities.",
         panel="Prediction",
     )
     gamma: float | None = option(None, min=0.0, help=_GAMMA, panel="Prediction")
     band: int | None = option(
         None,
         min=1,
-        help="How many residues of the longer sequence an alignment may be off the line between both ends: "
-        "for long sequences that go together all along.",
+        help="Largest distance of the alignment from the diagonal, in residues of the longer sequence. It "
+        "saves time and memory for long sequences that are similar from end to end.",
         panel="Prediction",
     )
     format: Literal["fasta", "clustal", "stockholm", "phylip", "msf", "json"] | None = option(
         None,
-        help="Alignments one after the other. stockholm: with a line of the confidence of columns. json: an "
-        "object a line, with the probability of each column's match. By default by the ending of --output, "
-        "or fasta.",
+        help="Output format. Alignments follow each other. stockholm adds a line with the confidence of each "
+        "column. json writes one object per line, with the confidence of each column. By default, the ending "
+        "of --output decides; without --output it is fasta.",
         panel="Output",
     )
     output: Path | None = option(
         None,
         "--output",
         "-o",
-        help="Where to write; standard output by default. For several families, or a folder of them, a "
-        "folder in which alignments have the names of the files.",
+        help="Output file; standard output by default. For several input files, or a folder of them, an "
+        "output folder: each alignment gets the name of its input file.",
         panel="Output",
     )
     plot: Path | None = option(
         None,
-        help="Draw the probabilities of matches and the alignment to this file (.png, .pdf, .svg); those of "
-        "several pairs, or of any two sequences of families, to FILE-NAME-NAME each.",
+        help="Draw the match probabilities and the alignment to this file (.png, .pdf, .svg). Several pairs, "
+        "and each two sequences of a family, get a file each, named FILE-NAME-NAME.",
         panel="Output",
     )
     report: Path | None = option(
         None,
-        help="Write an HTML page of the alignments of families, coloured by confidence, and their guide "
+        help="Write an HTML page with the alignments of families, coloured by confidence, and their guide "
         "trees.",
         panel="Output",
     )
@@ -114,24 +116,24 @@ class Request:
 
     @property
     def are_pairs(self) -> bool:
-        """Whether sequences are to be aligned two by two, however many there are."""
+        """Whether sequences are aligned in pairs, however many there are."""
         return self.pairs or self.which is not None
 
     @property
     def of_pairs(self) -> list[str]:
-        """The options that are given and mean something for two sequences only."""
+        """The given options that apply to pairs of sequences only."""
         given = {"--which": self.which, "--method": self.method, "--gamma": self.gamma}
         return [name for name, value in given.items() if value is not None]
 
     @property
     def written_as(self) -> str:
-        """The format that is asked for, or that of the name of the output."""
+        """The output format: that of --format, or else of the ending of --output."""
         from structune.cli.files import format_of
 
-        name = "" if self.output is None else self.output.name.lower().removesuffix(".gz")
+        name = "" if self.output is None else without_compression(self.output.name.lower())
         if self.format is None and name.endswith(_OTHERS):
             raise DataError(
-                f"{self.output}: found an ending of no format that is written, expected --format or one of "
-                f"{', '.join(ENDINGS)}"
+                f"{self.output}: this ending is not that of an output format. Give --format, or one of the "
+                f"endings {', '.join(ENDINGS)}"
             )
         return format_of(self.format, self.output, ENDINGS)

@@ -1,4 +1,4 @@
-"""Dot plots of two proteins, with the probabilities of all matches; guide trees of families."""
+"""Dot plots of the match probabilities of two proteins; guide trees of families."""
 
 from __future__ import annotations
 
@@ -32,34 +32,35 @@ def plot_match_probabilities(
     title: str | None = None,
     path: Path = None,
 ) -> Figure:
-    """Dot plot: probabilities of the matches of two proteins, and the matches of an alignment outlined.
+    """Draw a dot plot of the match probabilities of two proteins, and outline an alignment on it.
 
-    Residues count from 1 on the axes.
+    The axes number residues from 1.
 
     Parameters
     ----------
     x, y : str
         Sequences; x is drawn downward, y to the right.
     probabilities : array-like, shape (n, m)
-        Of each match, as `SequenceAligner.posterior` gives them. Those below 0.001 are not drawn.
+        Probability of each match, as from `SequenceAligner.posterior`. Those below 0.001 are not drawn.
     alignment : two str, or array-like of int, shape (n,), optional
-        Rows with ``-`` for gaps; or the residue of y that each of x is matched with, from 0, -1 for none.
+        Two rows with ``-`` for gaps; or, for each residue of x, the 0-based index of its match in y, -1 for
+        none.
     title : str, optional
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot can show the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, a sequence is empty, sizes differ, or the alignment is not of x and y.
+        matplotlib is not installed, a sequence is empty, shapes differ, or the alignment is not of x and y.
     """
     shape = len(x), len(y)
     if not all(shape):
-        raise DataError(f"found sequences of {shape[0]} and {shape[1]} residues, expected at least one each")
+        raise DataError(f"x and y must not be empty, but have {shape[0]} and {shape[1]} residues")
     table = np.asarray(probabilities, dtype=np.float64)
     if table.shape != shape:
         raise DataError(
-            f"found probabilities of shape {table.shape}, expected {shape}, one for each residue of x and y"
+            f"probabilities must have the shape {shape}, a row per residue of x, not {table.shape}"
         )
     table = within_unit(table)
     partner = None if alignment is None else _partners(alignment, (x, y))
@@ -82,13 +83,13 @@ def _partners(alignment: Sequence[str] | ArrayLike, pair: tuple[str, str]) -> In
     partner = np.asarray(alignment)
     if partner.shape != (n,) or partner.dtype.kind not in "iu":
         raise DataError(
-            f"found an alignment of shape {partner.shape} and type {partner.dtype}, expected two rows of "
-            f"text, or {n} integers, one for each residue of x"
+            f"alignment must be two rows of text, or {n} integers, one for each residue of x; it has the "
+            f"shape {partner.shape} and the type {partner.dtype}"
         )
     for value in partner[(partner < -1) | (partner >= m)][:1]:
-        raise DataError(f"found the partner {value}, expected one in 0..{m - 1}, or -1 for none")
+        raise DataError(f"alignment has the value {value}, but residues of y are 0..{m - 1}; -1 is none")
     if np.any(np.diff(partner[partner >= 0]) <= 0):
-        raise DataError("found matches that cross or share a residue, expected partners that rise")
+        raise DataError("alignment has matches that cross or share a residue: its values must rise")
     return partner.astype(np.int64)
 
 
@@ -110,28 +111,28 @@ def _draw_matches(plot: DotPlot, partner: IntArray) -> None:
 def plot_guide_tree(
     alignment: MultipleAlignment, names: Sequence[str] | None = None, path: Path = None
 ) -> Figure:
-    """The tree along which groups of sequences were aligned.
+    """Draw the guide tree of a multiple alignment.
 
     Parameters
     ----------
     alignment : MultipleAlignment
-        Of two sequences at least.
+        Alignment of at least two sequences.
     names : sequence of str, optional
-        Of the sequences; by default their numbers, from 1. Those of more than 120 are left out.
+        Names of the sequences; by default their numbers, from 1. More than 120 names are not drawn.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot can show the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there is one sequence only, or another number of names.
+        matplotlib is not installed, there is only one sequence, or the number of names is wrong.
     """
     n = len(alignment)
     if n < 2:
-        raise DataError(f"found {n} sequences, expected at least two for a tree")
+        raise DataError(f"a tree needs at least two sequences, but the alignment has {n}")
     names = [str(k + 1) for k in range(n)] if names is None else names
     if len(names) != n:
-        raise DataError(f"found {len(names)} names for {n} sequences")
+        raise DataError(f"there are {len(names)} names for {n} sequences")
     shown = n <= _MOST_NAMES
     figure = new_figure(path, 7.0, height_for(n, 2.0) if shown else 9.0)
     axes = figure.subplots()
@@ -155,6 +156,6 @@ def plot_guide_tree(
     axes.tick_params(axis="y", length=0)
     for label in axes.get_yticklabels():
         label.set_parse_math(False)
-    axes.set_xlabel("distance: 1 - expected share of right matches, or of words in common")
+    axes.set_xlabel("distance: 1 - expected share of correct matches, or 1 - share of common words")
     axes.spines[["top", "right", "left"]].set_visible(False)
     return finish(figure, path)

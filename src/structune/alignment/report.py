@@ -1,4 +1,4 @@
-"""Families on pages, by the confidence of their columns."""
+"""Report pages of families, coloured by the confidence of columns."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _LOW, _HIGH = np.array([255, 255, 255]), np.array([110, 175, 225])  # colours, r
 
 
 def family_section(title: str, names: Sequence[str], found: MultipleAlignment) -> Section:
-    """A multiple alignment, coloured by confidence, with its guide tree and what it is like."""
+    """The section of a multiple alignment: summary, rows coloured by confidence, and guide tree."""
     confidence = found.confidence
     known = confidence[~np.isnan(confidence)]
     numbers = [
         ("sequences", f"{len(found):,}"),
         ("columns", f"{confidence.size:,}"),
-        ("of confidence 0.9 or more", f"{(known >= 0.9).sum():,}"),
-        ("of confidence 0.5 to 0.9", f"{((known >= 0.5) & (known < 0.9)).sum():,}"),
-        ("value: the sum of its consistent probabilities", f"{found.value:,.1f}"),
+        ("columns of confidence 0.9 or more", f"{(known >= 0.9).sum():,}"),
+        ("columns of confidence 0.5 to 0.9", f"{((known >= 0.5) & (known < 0.9)).sum():,}"),
+        ("sum of the consistent match probabilities", f"{found.value:,.1f}"),
     ]
     told = (
-        "The darker a column, the surer it is that its residues belong together: its confidence is how many "
-        "of its matches are right, as far as the model and the other sequences tell."
+        "The darker a column, the more reliable it is. The confidence of a column is the expected share of "
+        "correct matches among its pairs of residues, as estimated from the model and the other sequences."
     )
     scale = Columns(["confidence"], ["0123456789"], [(1, _colour(k)) for k in range(_STEPS)])
     blocks: list[Block] = [make_table("", [""], [""], numbers, len(numbers)), Text(told), scale]
@@ -43,7 +43,7 @@ def family_section(title: str, names: Sequence[str], found: MultipleAlignment) -
         runs = [(len(list(run)), _colour(k)) for k, run in groupby(steps[part].tolist())]
         blocks.append(Columns(short, [row[part] for row in found.rows], runs))
     if known.size:
-        blocks.append(histogram(known, "confidence", "columns", "How many columns have which confidence."))
+        blocks.append(histogram(known, "confidence", "columns", "Number of columns by confidence."))
     if len(found) > 1:
         tree = picture(partial(plot_guide_tree, found, names), "the guide tree", "The guide tree.")
         blocks.append(Fold("Guide tree", [tree]))

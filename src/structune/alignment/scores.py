@@ -1,4 +1,4 @@
-"""How well pairs and families were aligned, on the terminal, as JSON and on a page."""
+"""Scores of aligned pairs and families, for the terminal, as JSON and for report pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IDENTITIES = (0.1, 0.2, 0.3, 1.0)
 
 @dataclass(frozen=True)
 class PairScores:
-    """Matches found, by how many of the scored ones are of identical residues."""
+    """Recall and precision of pairs, grouped by sequence identity (that of the scored matches)."""
 
     aligner: SequenceAligner
     known: Sequence[KnownPair]
@@ -65,14 +65,14 @@ class PairScores:
             for name, row in self.as_dict().items()
         ]
         record = [
-            ("recall (Q)", "share of the known matches that were found, mean over pairs"),
-            ("precision", "share of the matches found that are known to be right, mean over pairs"),
+            ("recall (Q)", "share of the known matches that were predicted, mean over pairs"),
+            ("precision", "share of the predicted matches that are correct, mean over pairs"),
         ]
         table = numbers_table("Alignments", "pairs", ["recall", "precision"], rows)
         return [table, record_table("What was compared", record)]
 
     def sections(self) -> Iterator[Section]:
-        """Scores of all pairs, and those that were aligned worst."""
+        """Scores of all pairs, and the alignments of the worst ones."""
         from structune.alignment.plots import plot_match_probabilities
         from structune.html_reports.page import Fold, Section, Text, Verbatim, make_table
         from structune.html_reports.pictures import histogram, picture, scatter
@@ -88,10 +88,8 @@ class PairScores:
         yield Section(
             "Pairs",
             [
-                scatter(
-                    identity, scores.recall, "identity", "recall", "Each pair: its recall by its identity."
-                ),
-                histogram(scores.recall, "recall", "pairs", "How many pairs were aligned how well."),
+                scatter(identity, scores.recall, "identity", "recall", "Recall and identity of each pair."),
+                histogram(scores.recall, "recall", "pairs", "Number of pairs by recall."),
                 make_table("Pairs, the worst first", ["pair"], numbers, rows, _MOST_ROWS),
             ],
         )
@@ -107,7 +105,7 @@ class PairScores:
                 blocks.append(picture(plot, f"probabilities of the matches of {name}", caption))
             folds.append(Fold(f"{name}: recall {scores.recall[p]:.3f}", blocks, is_open=not folds))
         if folds:
-            most = f"Of at most {_LONGEST_DRAWN:,} residues, the worst first."
+            most = f"Pairs of at most {_LONGEST_DRAWN:,} residues, the worst first."
             yield Section("Alignments", [Text(f"{most} Residues in lower case are not scored."), *folds])
 
 
@@ -133,7 +131,7 @@ Families = Mapping[str, ProteinAlignment]
 
 @dataclass(frozen=True)
 class FamilyScores:
-    """Whole families: matches and columns that were found."""
+    """Shares of the matches and columns of whole families that were found."""
 
     references: Families
     scores: dict[str, ColumnScores]
@@ -144,8 +142,8 @@ class FamilyScores:
 
     def tables(self) -> list[Table]:
         record = [
-            ("Q", "share of the scored matches of two residues that were found (SPS)"),
-            ("TC", "share of the scored columns that were found whole"),
+            ("Q", "share of the scored matches of two residues that were found (also called SPS)"),
+            ("TC", "share of the scored columns that were found completely"),
         ]
         rows = [(f"all ({len(self.scores):,})", self.mean)]
         table = numbers_table("Alignments", "families", ["Q", "TC"], rows)
@@ -164,14 +162,14 @@ class FamilyScores:
             for name, score in sorted(self.scores.items(), key=lambda item: item[1])  # the worst first
         ]
         share = [score.pairs for score in self.scores.values()]
-        bars = histogram(share, "Q", "families", "How many families were aligned how well.")
+        bars = histogram(share, "Q", "families", "Number of families by Q.")
         numbers = ["sequences", "Q", "TC"]
         table = make_table("Families, the worst first", ["family"], numbers, rows, _MOST_ROWS)
         yield Section("Families", [bars, table])
 
 
 def score_families(model: str, references: Families, n_jobs: int) -> FamilyScores:
-    """Compare alignments, or those that a model makes of the same sequences, with known ones."""
+    """Compare given alignments, or those that a model makes of the same sequences, with known ones."""
     if is_alignments(model):
         found = read_families([model])
     else:
@@ -180,16 +178,16 @@ def score_families(model: str, references: Families, n_jobs: int) -> FamilyScore
             family = aligner.align([without_gaps(row) for row in reference.rows])
             found[name] = ProteinAlignment(reference.names, family.rows)
     if (n_more := len(found.keys() - references.keys())) and len(found) > 1:
-        say(f"{model}: left out {n_more:,} alignments, for there is no known one of the same name")
+        say(f"{model}: skipped {n_more:,} alignments that have no known alignment of the same name")
     scores = {}
     for name, reference in references.items():
         alignment = next(iter(found.values())) if len(found) == len(references) == 1 else found.get(name)
         if alignment is None:
-            raise DataError(f"{model}: found no alignment of {name}, expected one for each known one")
+            raise DataError(f"{model}: there is no alignment named {name}, as the known one is")
         try:
             if not is_scored(reference):
                 raise DataError(
-                    "found no column of two residues to score; those in lower case are not scored"
+                    "the known alignment has no column to score, that is, of two residues in upper case"
                 )
             scores[name] = column_scores(reference, alignment)
         except DataError as error:
@@ -198,20 +196,20 @@ def score_families(model: str, references: Families, n_jobs: int) -> FamilyScore
 
 
 def is_alignments(path: str) -> bool:
-    """Whether this is a folder, or a file of an alignment, and no model."""
+    """Whether this is a folder or a file of alignments, rather than a model."""
     return Path(path).is_dir() or (Path(path).is_file() and is_alignment_file(Path(path)))
 
 
 def read_families(paths: Sequence[Path | str]) -> dict[str, ProteinAlignment]:
-    """The alignments of files and folders by the names of their files, numbered where a file has several."""
+    """Read alignments of files and folders, by file name, with a number if a file has several."""
     found: dict[str, ProteinAlignment] = {}
     for path in files_of(paths):
         alignments = list(read_protein_alignments(path))
         for number, alignment in enumerate(alignments, 1):
             name = stem(path) if len(alignments) == 1 else f"{stem(path)}:{number}"
             if name in found:
-                raise DataError(f"{path}: found another alignment named {name}, expected names of their own")
+                raise DataError(f"{path}: another file has an alignment named {name} too. Rename the file")
             found[name] = alignment
     if not found:
-        raise DataError(f"{', '.join(map(str, paths))}: found no alignment, expected at least one")
+        raise DataError(f"{', '.join(map(str, paths))}: there is no alignment")
     return found

@@ -1,4 +1,4 @@
-"""Alignments on the command line: the options of ``align``, and what the verbs ask of aligners."""
+"""Alignments on the command line: ``align``, and ``train``, ``tune``, ``evaluate``, ... of aligners."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ def _align(files: Sequence[str], request: Request) -> int:
 _PAIRWISE = ("--pairs", "--which", "--method", "--gamma")
 _ALIGN = OwnCommand(
     about=(
-        "Align proteins: two, or all of a family together.",
-        "More than two sequences of a file are a family, and so are those of each file, if there are "
-        "several. With --pairs sequences are aligned two by two. Alignments come in the order of the input, "
-        "and as soon as they are known. What was aligned before Ctrl-C has been written; the exit code is "
-        "then 130.",
+        "Align two proteins, or all sequences of a family together.",
+        "The sequences of a file are aligned as one family if there are more than two of them, or if there "
+        "are several files. --pairs aligns them in pairs instead. Alignments are written in the order of the "
+        "input, each as soon as it is known. After Ctrl-C the finished ones remain, and the exit code is "
+        "130.",
     ),
-    inputs="Two proteins or a family in FASTA, also .gz, or - for standard input. Of several files, and of "
-    "those in folders, each is a family. Gaps are left out.",
+    inputs="FASTA files (also compressed) of two proteins or of a family; - is standard input. If there are "
+    "several files, or a folder of files, each file is a family. Gaps in the sequences are removed.",
     options=(Request,),
     work=_align,
     rules=(
-        Rule("--multiple", forbids=_PAIRWISE, because="they are for alignments of two sequences"),
+        Rule("--multiple", forbids=_PAIRWISE, because="they apply to pairs of sequences only"),
         Rule("--gamma", forbids=("--method viterbi",)),
     ),
 )
 
 
 class AlignmentTask(Task):
-    """Alignments of two proteins, and of families."""
+    """Alignments of two proteins, or of families."""
 
     estimator = "structune.alignment.aligner:SequenceAligner"
     learns = "to align proteins"
-    about = "Pairs of one alignment are held out together."
+    about = "Pairs of the same alignment are held out together."
     files = (
-        "Alignments in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF, also .gz, or folders of such "
-        "files. Each two rows of an alignment are an example; where there are residues in lower case, only "
-        "the columns of two residues in upper case are known to be right."
+        "Alignments in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP or MSF, also compressed, or folders of "
+        "such files. Each pair of rows of an alignment is an example. If a pair has residues in lower case, "
+        "only its columns of two residues in upper case count as known."
     )
     parts = "residues"
     learning_options = Learning
@@ -64,16 +64,16 @@ class AlignmentTask(Task):
         Rule(
             "--seed",
             needs=("--most-pairs", "--method implicit", "--method grid"),
-            because="it is of the choice of pairs, and of what is held out",
+            because="it seeds the choice of pairs and of held-out data only",
         ),
     )
     own = {"align": _ALIGN}  # noqa: RUF012
     evaluates = (
-        "Of a model the recall (Q, the developer's score) and precision of matches, means over pairs, by the "
-        "identity of the known matches. Of whole families, with --multiple or where MODEL is a file or a "
-        "folder of multiple alignments of any program with the names of the known ones, the shares of "
-        "matches (Q, also called SPS) and of whole columns (TC) that were found. Residues of known "
-        "alignments that are in lower case are not scored."
+        "Pairs: prints the mean recall (Q, the developer's score) and precision of matches, for pairs of "
+        "increasing sequence identity. Families, with --multiple: prints the shares of matches (Q, also "
+        "called SPS) and of whole columns (TC) of the known alignments that were found. MODEL may also be a "
+        "file or folder of multiple alignments by any program, with the file names of the known alignments. "
+        "Residues in lower case in the known alignments are not scored."
     )
     examples = (
         "structune train alignment families/ --model aligner.structune --penalty 5 --most-pairs 3",
@@ -108,7 +108,7 @@ class AlignmentTask(Task):
         writer: ShardWriter,
         quiet: bool,
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
-        """Alignments are read one at a time; pairs of one are held out together, if there are several."""
+        """Encode pairs, one alignment in memory at a time; pairs of one alignment are one group."""
         from itertools import chain, islice
 
         from structune.alignment.examples import files_of, read_pairs
@@ -133,7 +133,7 @@ class AlignmentTask(Task):
         return written, [("data", f"{len(written):,} pairs, {sum(written.n_parts):,} residues")]
 
     def open(self, path: str, options: Scoring) -> SequenceAligner | str:
-        """A model; or its name, where whole families are to be aligned, or the alignments that there are."""
+        """A model for pairs; or just `path` if families are scored (a model's, or a file of alignments)."""
         from structune.alignment.examples import check_gamma, open_aligner
         from structune.alignment.scores import is_alignments
 
@@ -165,7 +165,7 @@ class AlignmentTask(Task):
         return score_pairs(model, list(known), scoring.gamma)
 
     def warm(self) -> None:
-        """Learn as commands do if nothing else is asked for, and align in all their ways."""
+        """Train with the defaults of the commands, and align in every way, to compile the kernels."""
         from structune.alignment.aligner import SequenceAligner
 
         rows = [("ACDEFGHIK", "ACD-FGHIK"), ("MK-V", "MKLV"), ("ACDEFGHIK", "-----GHIK")]

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def run(args: list[str]) -> None:
-    """Run the program with these words of a command line; ends with `SystemExit`."""
+    """Run the program with the arguments `args`; ends with `SystemExit`."""
     from structune.cli import app
 
     app.run(args)

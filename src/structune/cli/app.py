@@ -1,6 +1,6 @@
-"""From the words of a command line to the command that they mean, and what becomes of its errors.
+"""Find the command for the arguments of a command line, run it, and report its errors.
 
-Commands of the kinds (`structune.kinds`) are made when they are asked for, by `structune.cli.verbs`.
+Commands of model types (`structune.kinds`) are created on demand by `structune.cli.verbs`.
 """
 
 from __future__ import annotations
@@ -16,26 +16,33 @@ from typing import Any
 import click
 
 import structune
+import structune.kernels
 from structune.cli.terminal import INTERRUPTED, say, short_warnings
 from structune.cli.verbs import VERBS, command_of
 from structune.errors import StructuneError
 from structune.kinds import every_kind, find_kind, kinds
+from structune.running.progress import Bars
 
-_ABOUT = """Sequence taggers (CRFs), RNA structures, rankings, alignments, genes: models that tune themselves.
+_ABOUT = """Train and use models for RNA structures, alignments, genes, sequence labels, rankings and tables.
 
-`tune` learns a model and its regularization from examples, `train` with a regularization that you give;
-`evaluate` says how good it is. The kind of model comes next: `structune tune rna`. Without a kind, a command
-is for taggers. `shard` encodes examples that are larger than memory.
+`tune` fits a model and chooses its regularization on held-out data. `train` fits a model with the
+regularization that you give. `predict` applies a model, and `evaluate` compares its predictions with known
+outputs. The model type comes first: `structune tune rna`. Without a model type, a command trains or evaluates
+sequence taggers. `shard` encodes examples that do not fit into memory.
+
+Pretrained models for RNA, proteins and genes are included: try `structune fold`, `align` or `genes`.
+`structune example rna` writes small files to begin with.
 
 Results go to standard output, progress and errors to standard error."""
 _DEFAULT = "tagging"
+_SAMPLES = ("rna", "tagging", "alignment", "genes", "ranking", "classifier")
 _SELDOM = 50_000  # new objects between looks for garbage, which else are a tenth of a start, and find nothing
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 @contextmanager
 def _told_in_one_line() -> Iterator[None]:
-    """Tell what users can mend, and end with exit code 2."""
+    """Report errors that users can correct in one line, and end with exit code 2."""
     try:
         yield
     except BrokenPipeError:
@@ -46,7 +53,7 @@ def _told_in_one_line() -> Iterator[None]:
     except (OSError, StructuneError, MemoryError) as error:
         told = str(error)
         if isinstance(error, MemoryError):
-            told = f"found too little memory ({told or 'it ran out'}), expected smaller files or fewer jobs"
+            told = f"not enough memory ({told or 'it ran out'}); use smaller files or fewer --jobs"
         elif isinstance(error, OSError) and error.filename:
             told = f"{error.filename}: {error.strerror}"
         say(told)
@@ -54,7 +61,7 @@ def _told_in_one_line() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """All commands: the verbs, commands that one kind has, and what is of no kind."""
+    """All commands: verbs, commands of a single model type, and commands of no type."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _told_in_one_line():  # --version writes, too
@@ -67,7 +74,7 @@ class Commands(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Learning first, then use."""
+        """Training first, then use."""
         own = [name for kind in kinds().values() for name in kind.own]
         return [*VERBS, *own, *super().list_commands(ctx)]
 
@@ -88,12 +95,12 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Kinds of models"):
+        with formatter.section("Model types"):
             formatter.write_dl([(kind.word, kind.about) for kind in kinds().values() if kind.task])
 
 
 class _OfKinds(click.Group):
-    """A verb, with a command a kind; arguments that begin with no kind are for the default."""
+    """A verb, with one command per model type; without a type, the default type is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [kind.word for kind in kinds().values() if kind.has(str(self.name))]
@@ -113,17 +120,17 @@ class _OfKinds(click.Group):
         return super().parse_args(ctx, args)
 
     def _check_word(self, ctx: Any, word: str) -> None:
-        """Refuse what looks like a kind, and is none that has this command, if there is no such file."""
+        """Refuse a word that looks like a model type without this command, if no file has that name."""
         if os.path.exists(word) or not word.replace("-", "").isalpha():
             return
         words = self.list_commands(ctx)
         if find_kind(word) is not None:
-            ctx.fail(f"There is no {self.name} for {word!r}: expected one of {', '.join(words)}")
+            ctx.fail(f"{word!r} models have no command {self.name}. Choose one of {', '.join(words)}")
         if near := difflib.get_close_matches(word, words, 1):
-            ctx.fail(f"No such kind {word!r}. Did you mean {near[0]!r}?")
+            ctx.fail(f"No such model type {word!r}. Did you mean {near[0]!r}?")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """The first example of each kind."""
+        """The first example of each model type."""
         with formatter.section("Examples"):
             for word in self.list_commands(ctx):
                 for line in self.get_command(ctx, word).examples[:1]:
@@ -131,8 +138,8 @@ class _OfKinds(click.Group):
 
 
 def _kind_of_model(files: list[str]) -> str | None:
-    """The word of the kind of the first file that is one of a model."""
-    # the header of a file tells its kind; without a file nothing heavy is imported, as for --help
+    """The type of the first model file among `files`, or None."""
+    # the type is in the header of the file; without a file nothing heavy is imported, as for --help
     if not files:
         return None
     from structune.files.models import kind_in_file
@@ -147,14 +154,38 @@ def app() -> None:
 
 
 @app.command()
+@click.argument("sample", type=click.Choice(_SAMPLES))
+@click.option("--folder", metavar="FOLDER", help="Folder for the files.  [default: example-SAMPLE]")
+def example(sample: str, folder: str | None) -> None:
+    """Write small sample files, and print commands to try with them.
+
+    All files are simulated: they show how commands work and what files look like, not how accurate models
+    are on real data. Existing files with other content are never overwritten.
+
+    \b
+    Example:
+      structune example rna
+    """
+    from pathlib import Path
+
+    from structune.cli.samples import SAMPLES, write_sample
+
+    files, commands = write_sample(sample, Path(folder or f"example-{sample}"))
+    click.echo(f"Wrote {', '.join(map(str, files))}: {SAMPLES[sample].about}.")
+    click.echo("Try next:")
+    for command in commands:
+        click.echo(f"  {command}")
+
+
+@app.command()
 @click.argument("kind", nargs=-1)
 def warm(kind: tuple[str, ...]) -> None:
-    """Compile ahead what is compiled at first use.
+    """Compile the numerical kernels now, instead of at first use.
 
-    KIND says what to compile for; by default for all kinds. This takes minutes: do it after an installation,
-    in the image of a container, or once for the nodes of a cluster that share a home folder. The machine
-    code is kept in the user's cache folder, or in that of the environment variable STRUCTUNE_CACHE. It serves
-    this version of structune on processors of this kind.
+    KIND is a model type, such as rna; by default kernels of all types are compiled. This takes some minutes.
+    Run it after installation, when you build a container image, or once for cluster nodes that share a home
+    folder. The machine code is kept in your cache folder, or in the folder that the environment variable
+    STRUCTUNE_CACHE names. It is valid for this version of structune on processors of the same model.
 
     \b
     Example:
@@ -166,8 +197,16 @@ def warm(kind: tuple[str, ...]) -> None:
     run(kind)
 
 
+def _say_that_kernels_compile() -> None:
+    """Explain the first seconds of a new installation, in which nothing else happens on the screen."""
+    if sys.stderr.isatty():
+        line = "compiling kernels, first use only (about 20 s); `structune warm` compiles all of them ahead"
+        say(line) if Bars.shown is None else Bars.shown.print(f"structune: {line}")
+
+
 def run(args: list[str]) -> None:
     """Run a command line; ends with `SystemExit`."""
+    structune.kernels.on_first_compilation = _say_that_kernels_compile
     try:
         with short_warnings():
             code = app.main(args, prog_name="structune", standalone_mode=False)

@@ -30,7 +30,8 @@ _ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
 # sentences of docstrings that say what can be given in Python alone
 _FOR_PYTHON = re.compile(
-    r"(?<=[.)]) (?:Or those that a function|Others are objects|In a list,|Set after)[^.]*(?:\.\w[^.]*)*\."
+    r"(?<=[.)]) (?:Or those that a function|A callable|Others are objects|In a list,|Set after)"
+    r"[^.]*(?:\.\w[^.]*)*\."
 )
 _CODE = re.compile(r"`+([^`]+)`+")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
 from structune.errors import DataError, StructuneError
+from structune.files.text import is_gzip, without_compression
 
 _PAGES = (".html", ".htm")
 _LONGEST_NAME = 100
@@ -84,7 +85,7 @@ def format_of(given: Format | None, output: Path | None, endings: Mapping[str, F
     # what is asked for comes first; "a.ct.gz" has the format of "a.ct"
     if given is not None:
         return given
-    name = "" if output is None else output.name.lower().removesuffix(".gz")
+    name = "" if output is None else without_compression(output.name.lower())
     return endings.get(Path(name).suffix, next(iter(endings.values())))
 
 
@@ -144,7 +145,7 @@ def open_bytes(output: str) -> Iterator[IO[bytes]]:
 
 
 def _opener(output: str) -> Any:
-    return gzip.open if output.lower().endswith(".gz") else open
+    return gzip.open if is_gzip(output) else open
 
 
 def write_texts(file: IO[bytes], texts: Iterable[str]) -> None:

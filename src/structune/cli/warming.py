@@ -12,6 +12,7 @@ from typing import Any
 import click
 from numba.core import event
 
+import structune.kernels
 from structune.errors import DataError
 from structune.kernels.jit import machine_code, make_writable, whole_cache
 from structune.kinds import find_kind, kinds
@@ -22,6 +23,7 @@ def run(words: Sequence[str] | None) -> None:
     """Compile for these kinds, or for all."""
     # by the function, as the segments of taggers have the kernels of taggers
     rooms = {warm: word for word, warm in _rooms(words).items()}  # some kinds share theirs
+    structune.kernels.on_first_compilation = None  # bars show what is compiled
     folder = _cache()
     before, start = set(folder.rglob("*")), time.perf_counter()
     bars = Bars()

@@ -1,9 +1,9 @@
-"""The faces of other libraries, for programs that were written for them: change the import.
+"""Drop-in replacements for other libraries: change the import, and a program runs with structune.
 
 For sklearn-crfsuite: ``from structune.compat import CRF, metrics, scorers``.
 
-- ``crf``: the estimator; ``tagger``: a fitted one as python-crfsuite's, and the tokens that it takes
-- ``metrics``, ``scorers``: of labels, token by token and sequence by sequence
+- ``crf``: the estimator; ``tagger``: a fitted model with the methods of python-crfsuite's ``Tagger``
+- ``metrics``, ``scorers``: scores of labels, per token and per sequence
 """
 
 import lazy_loader

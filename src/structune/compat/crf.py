@@ -32,49 +32,49 @@ _IDLE = (  # settings of solvers that are not here
 
 
 class CompatibilityWarning(UserWarning):
-    """What CRFsuite would do is done otherwise, or not at all."""
+    """A parameter has no effect, or an algorithm of CRFsuite is replaced by another."""
 
 
 @dataclass(eq=False, repr=False)
 class CRF(Parameters):
-    """Linear-chain CRF by the parameters of CRFsuite.
+    """Linear-chain CRF with the parameters of CRFsuite: a drop-in replacement of ``sklearn_crfsuite.CRF``.
 
-    A `SequenceTagger` that learns and predicts where a program expects ``sklearn_crfsuite.CRF``.
+    It trains and predicts with a `SequenceTagger`.
 
     Parameters
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}
-        "lbfgs", the default, and "l2sgd" minimise the negative log-likelihood + ``c2 * |w|^2``, by the same
-        solver here. The others learn online, and are not here: they warn, and minimise the loss of which they
-        take steps, the margin loss, with a penalty of ``1 / c``.
+        "lbfgs" (the default) and "l2sgd" minimize the negative log-likelihood + ``c1 * |w| + c2 * |w|^2``;
+        both use the same solver here. The others are online algorithms, which structune does not have. With
+        a warning, it minimizes their loss, the margin loss, with a penalty of ``1 / c``.
     min_freq : float, optional
-        Weights of attribute-label pairs and transitions whose values add up to less in training are left out.
+        Smallest sum of values in training with which an attribute-label pair or transition has a weight.
     all_possible_states, all_possible_transitions : bool, optional
-        Whether pairs and transitions that the training data do not have get weights, too.
+        Whether attribute-label pairs and transitions that do not occur in training have weights too.
     c1 : float, optional
-        Of the L1 penalty ``c1 * |w|``; 0 by default. The online algorithms have none.
+        Strength of the L1 penalty ``c1 * |w|``; 0 by default. Not used by the online algorithms.
     c2 : float, optional
-        Of the L2 penalty; 1 by default.
+        Strength of the L2 penalty ``c2 * |w|^2``; 1 by default. Not used by the online algorithms.
     max_iterations : int, optional
-        1000 by default. Has no effect on the online algorithms, whose iterations are epochs.
+        Largest number of iterations; 1000 by default. Not used by the online algorithms.
     num_memories, epsilon, period, delta, linesearch, max_linesearch : optional
-        Have no effect, as those below: they steer solvers that are not here. A warning tells of those given.
+        No effect, like the parameters below: they control CRFsuite's solvers. A warning lists those given.
     calibration_eta, calibration_rate, calibration_samples, calibration_candidates : optional
     calibration_max_trials, pa_type, error_sensitive, averaging, variance, gamma, trainer_cls : optional
     c : float, optional
-        Of the online algorithms; 1 by default.
+        Inverse regularization strength of the online algorithms; 1 by default.
     verbose : bool
-        Prints a line an iteration.
+        Whether to print one line per iteration.
     model_filename : path, optional
-        Where `fit` saves the model, in structune's own format. A file that is there, of structune or of
-        CRFsuite, is loaded when something is predicted before any `fit`.
+        File to which `fit` saves the model, in structune's format. If the file exists, of structune or of
+        CRFsuite, predictions before any `fit` load it.
     keep_tempfiles : bool
-        Has no effect: there are no temporary files.
+        No effect: there are no temporary files.
 
     See Also
     --------
-    SequenceTagger : Learns its penalties, and has many more options.
-    structune.tagging.read_crfsuite : A model of CRFsuite as a `SequenceTagger`.
+    SequenceTagger : Tunes its regularization, and has more options.
+    structune.tagging.read_crfsuite : Load a model of CRFsuite as a `SequenceTagger`.
 
     Examples
     --------
@@ -126,16 +126,17 @@ class CRF(Parameters):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Learn from labelled sequences.
+        """Fit the model to labelled sequences.
 
         Parameters
         ----------
         X : list of sequences
-            Of dicts or lists of strings, or ``pycrfsuite.ItemSequence``.
+            Sequences of tokens, which are dicts or lists of strings; or ``pycrfsuite.ItemSequence`` objects.
         y : list of lists of str
+            Labels of each sequence, one per token.
         X_dev, y_dev : optional
-            Held-out sequences and their labels, whose scores are printed with `verbose`. What is learned does
-            not depend on them.
+            Held-out sequences and their labels. With `verbose`, their scores are printed. They do not change
+            the model.
 
         Raises
         ------
@@ -145,10 +146,10 @@ class CRF(Parameters):
         Warns
         -----
         CompatibilityWarning
-            An algorithm that learns online, or parameters without effect.
+            The algorithm is an online algorithm, or a parameter has no effect.
         """
         if (X_dev is None) != (y_dev is None):
-            raise DataError("found one of X_dev and y_dev, expected both or none")
+            raise DataError("X_dev and y_dev must be given together")
         tagger = self._tagger()
         tokens, labels = _not_empty(as_tokens(X), as_labels(y))
         table = table_of_items(tokens, JOIN, as_plain)
@@ -169,20 +170,23 @@ class CRF(Parameters):
         return self
 
     def _tagger(self) -> SequenceTagger:
-        """The tagger that these parameters mean."""
+        """The tagger with these parameters."""
         self._check_ranges()
         algorithm = self.algorithm or "lbfgs"
         if algorithm not in _ALGORITHMS:
             raise DataError(f"algorithm={algorithm!r}: expected one of {_ALGORITHMS}")
         if algorithm in _ONLINE:
-            told = f"algorithm={algorithm!r} learns online: the margin loss is minimised in its place"
+            told = f"algorithm={algorithm!r} is an online algorithm: the margin loss is minimized instead"
             warn(told, CompatibilityWarning)
             if self.max_iterations is not None:
-                told = "no effect has max_iterations: it counts epochs, and minimising takes more passes"
+                told = "max_iterations has no effect: it counts the epochs of an online algorithm"
                 warn(told, CompatibilityWarning)
         idle = [name for name in _IDLE if getattr(self, name) is not None]
         if idle:
-            warn(f"no effect have {', '.join(idle)}: they steer solvers of CRFsuite", CompatibilityWarning)
+            warn(
+                f"these parameters of CRFsuite's solvers have no effect: {', '.join(idle)}",
+                CompatibilityWarning,
+            )
         c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
         online = algorithm in _ONLINE
         return SequenceTagger(
@@ -199,23 +203,23 @@ class CRF(Parameters):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> list[list[str]]:
-        """The most probable labels of each sequence."""
+        """Predict the most probable labels of each sequence."""
         return self._known.predict(as_tokens(X))
 
     def predict_single(self, xseq: Any) -> list[str]:
-        """Those of one sequence."""
+        """Predict the most probable labels of one sequence."""
         return self._known.tag(xseq)
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """For each token, the probability of each label; after online algorithms those of the scores."""
+        """Predict label probabilities at each token; for online algorithms, computed from the scores."""
         return self._known.marginals(as_tokens(X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
-        """Those of one sequence."""
+        """Predict the label probabilities at each token of one sequence."""
         return self._known.marginals([tokens_of(xseq)])[0]
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of tokens labelled right."""
+        """Share of tokens with the correct label."""
         return self._known.model.score(self._known.rows(as_tokens(X)), as_labels(y))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -232,7 +236,7 @@ class CRF(Parameters):
 
     @property
     def tagger_(self) -> Tagger | None:
-        """The fitted model, with methods of python-crfsuite's tagger."""
+        """The fitted model, with the methods of python-crfsuite's ``Tagger``."""
         if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
             path = self.model_filename
             self._fitted = Tagger(check_class(load_either(path), SequenceTagger, path, "a sequence tagger"))
@@ -240,22 +244,22 @@ class CRF(Parameters):
 
     @property
     def classes_(self) -> list[str] | None:
-        """The labels."""
+        """Labels of the model."""
         return None if self.tagger_ is None else self.tagger_.labels()
 
     @property
     def attributes_(self) -> list[str] | None:
-        """The attributes that have weights."""
+        """Names of the attributes that have weights."""
         return None if self.tagger_ is None else list(self.tagger_.model.chain_.attributes)
 
     @property
     def num_attributes_(self) -> int | None:
-        """How many these are."""
+        """Number of attributes that have weights."""
         return None if self.attributes_ is None else len(self.attributes_)
 
     @property
     def size_(self) -> int | None:
-        """Bytes of the model's file."""
+        """Size of the model file, in bytes."""
         if self.tagger_ is None:
             return None
         with tempfile.TemporaryDirectory() as folder:
@@ -265,18 +269,18 @@ class CRF(Parameters):
 
     @property
     def state_features_(self) -> dict[tuple[str, str], float] | None:
-        """Weights by attribute and label."""
+        """Weight of each pair of attribute and label."""
         return None if self.tagger_ is None else self.tagger_.model.state_features_
 
     @property
     def transition_features_(self) -> dict[tuple[str | None, str | None], float] | None:
-        """Weights by the labels that follow each other."""
+        """Weight of each transition (from, to)."""
         return None if self.tagger_ is None else self.tagger_.model.transition_features_
 
 
 def _not_empty(X: list[list[Any]], y: list[list[Any]]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Without sequences that have neither tokens nor labels, which CRFsuite takes."""
+    """Remove sequences that have neither tokens nor labels, which CRFsuite accepts."""
     if len(X) != len(y):
-        raise DataError(f"found labels for {len(y)} sequences, expected {len(X)}")
+        raise DataError(f"y has labels for {len(y)} sequences, but X has {len(X)}")
     kept = [s for s, (tokens, labels) in enumerate(zip(X, y, strict=True)) if tokens or labels]
     return [X[s] for s in kept], [y[s] for s in kept]

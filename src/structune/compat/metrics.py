@@ -1,6 +1,6 @@
-"""Scores of label sequences by the names that sklearn-crfsuite has for them.
+"""Scores of label sequences, with the names of sklearn-crfsuite.
 
-Those that begin with ``flat`` are scikit-learn's of all tokens, and take its further arguments.
+Functions that begin with ``flat`` are those of scikit-learn, over all tokens; they take the same arguments.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ flat_classification_report = _flat(metrics.classification_report)
 
 
 def sequence_accuracy_score(y_true: Labels, y_pred: Labels) -> float:
-    """Share of the sequences of which all labels are right; 0 of none."""
+    """Share of sequences in which all labels are correct; 0 if there are no sequences."""
     right = [list(true) == list(pred) for true, pred in zip(y_true, y_pred, strict=True)]
     return sum(right) / max(len(right), 1)

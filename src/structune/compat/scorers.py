@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn's searches, by the names that sklearn-crfsuite has for them."""
+"""Scorers for scikit-learn's parameter searches, with the names of sklearn-crfsuite."""
 
 from sklearn.metrics import make_scorer
 

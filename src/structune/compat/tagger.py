@@ -1,4 +1,4 @@
-"""A fitted tagger with the methods of python-crfsuite's, and tokens and labels as that takes them."""
+"""A fitted tagger with the methods of python-crfsuite's, and conversion of its tokens and labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def as_tokens(X: Any) -> list[list[Any]]:
 
 
 def tokens_of(xseq: Any) -> list[Any]:
-    """Those of one sequence."""
+    """The tokens of one sequence."""
     # a pycrfsuite.ItemSequence
     is_packed = type(xseq) is not list and hasattr(xseq, "items") and not isinstance(xseq, Iterable)
     items = as_list(xseq.items() if is_packed else xseq, "tokens")
@@ -38,9 +38,8 @@ def as_labels(y: Any) -> list[list[Any]]:
 def as_plain(item: Any) -> Any:
     """A token with bytes as text; with `JOIN` its attributes have the names that python-crfsuite gives them.
 
-    These are ``key:value`` of a string and of each string in a list or set, and ``key:name`` of what is in a
-    dict below. A list or array of numbers, which python-crfsuite refuses, is the attributes ``key:0``,
-    ``key:1``, ...
+    A string, and each string in a list or set, is ``key:value``; an entry of a nested dict is ``key:name``. A
+    list or array of numbers, which python-crfsuite refuses, gives the attributes ``key:0``, ``key:1``, ...
     """
     if isinstance(item, Iterable) and not isinstance(item, str | bytes | Mapping):
         return list(map(_decoded, item))
@@ -61,7 +60,7 @@ def _decoded(value: Any) -> Any:
 
 
 class Info(NamedTuple):
-    """What a model consists of, as python-crfsuite tells it."""
+    """Labels, attributes and weights of a model, in the form of python-crfsuite."""
 
     labels: dict[str, str]
     attributes: dict[str, str]
@@ -70,56 +69,56 @@ class Info(NamedTuple):
 
 
 class Tagger:
-    """A fitted `SequenceTagger`, one sequence at a time."""
+    """A fitted `SequenceTagger` with the methods of ``pycrfsuite.Tagger``, for one sequence at a time."""
 
     def __init__(self, model: SequenceTagger) -> None:
         self.model = model
         self.set([])
 
     def labels(self) -> list[str]:
-        """The labels."""
+        """Return the labels of the model."""
         return list(self.model.classes_)
 
     def set(self, xseq: Any) -> None:
-        """Choose the sequence that the methods below are about."""
+        """Set the sequence for `tag`, `marginal` and `probability`."""
         self._tokens = tokens_of(xseq)
         self._marginals: list[dict[str, float]] | None = None
 
     def tag(self, xseq: Any = None) -> list[str]:
-        """The most probable labels of a sequence, by default of the one that was set."""
+        """Predict the most probable labels of a sequence, by default of the one that was set."""
         if xseq is not None:
             self.set(xseq)
         return self.predict([self._tokens])[0]
 
     def marginal(self, y: str, pos: int) -> float:
-        """Probability of a label of a token; `DataError` if there is no such label or token."""
+        """Probability of label `y` at token `pos` (from 0); `DataError` for an unknown label or token."""
         if self._marginals is None:
             (self._marginals,) = self.marginals([self._tokens])
         if y not in self.model.classes_ or not 0 <= pos < len(self._tokens):
             raise DataError(
-                f"found the label {y!r} and token {pos}, expected one of {self.model.classes_} and one of "
-                f"{len(self._tokens)} tokens"
+                f"there is no label {y!r} or no token {pos}. The labels are {self.model.classes_}; the "
+                f"sequence has {len(self._tokens)} tokens, counted from 0"
             )
         return self._marginals[pos][y]
 
     def probability(self, yseq: Any) -> float:
-        """Probability of all labels together.
+        """Probability of a complete sequence of labels.
 
         Raises
         ------
         DataError
-            A label that the model does not know, or not as many as tokens.
+            The model does not know a label, or the numbers of labels and tokens differ.
         """
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):
-            raise DataError(f"found {len(labels)} labels for {len(self._tokens)} tokens")
+            raise DataError(f"there are {len(labels)} labels for {len(self._tokens)} tokens")
         if not labels:
             return 1.0
         shard, _ = self.model._encode(self.rows([self._tokens]))
         return self.model._predicting.segment_probability(self.model.coef_, shard, 0, 0, labels)
 
     def info(self) -> Info:
-        """All names and weights."""
+        """Return the labels, attributes and weights of the model."""
         labels, attributes = (
             {name: str(k) for k, name in enumerate(names)}
             for names in (self.model.classes_, self.model.chain_.attributes)
@@ -127,13 +126,13 @@ class Tagger:
         return Info(labels, attributes, self.model.transition_features_, self.model.state_features_)
 
     def rows(self, tokens: list[list[Any]]) -> KnownRows:
-        """The attributes that the model knows."""
+        """The attributes of some tokens that the model knows."""
         return known_rows(tokens, self.model.chain_.names, JOIN, as_plain)
 
     def predict(self, tokens: list[list[Any]]) -> list[list[str]]:
-        """The most probable labels of some sequences."""
+        """Predict the most probable labels of some sequences."""
         return self.model.predict(self.rows(tokens))
 
     def marginals(self, tokens: list[list[Any]]) -> list[list[dict[str, float]]]:
-        """For each token of some sequences the probability of each label, whatever loss was minimised."""
+        """Predict the probability of each label at each token of some sequences, for any loss."""
         return self.model._marginals(self.rows(tokens))

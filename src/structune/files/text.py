@@ -1,11 +1,10 @@
-"""Opening what users pass: paths and file objects, binary or text, compressed by gzip or not."""
+"""Opening what users pass: paths and file objects, binary or text, compressed or not."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
@@ -16,10 +15,9 @@ from typing import IO, Any
 from structune.errors import DataError
 from structune.files.looks_like import HEAD, named_by_look
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _BUFFER = 1 << 16
 _MOST_LINE = 1 << 30  # bytes: the longest chromosomes with a line to themselves have about as many
-_MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of gzip files: text is seldom packed to less than a 50th
+_MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of compressed files: text is seldom packed to less than a 50th
 
 
 def unpacked(source: IO[bytes], name: str, start: bytearray | None = None) -> io.BufferedReader:
@@ -27,40 +25,96 @@ def unpacked(source: IO[bytes], name: str, start: bytearray | None = None) -> io
 
     Its first few thousand bytes go into `start`, too, as they are read.
 
-    Reading it raises `DataError` for a line that is too long, and for a gzip file that unpacks to so much
+    Reading it raises `DataError` for a line that is too long, and for a file that unpacks to so much
     more than it is that it must be made for that: before they take the memory that they would.
     """
     return io.BufferedReader(_Unpacked(source, name, bytearray() if start is None else start), _BUFFER)
 
 
-@contextmanager
-def whole_gzip(name: str) -> Iterator[None]:
-    """Let errors of a damaged gzip file name it."""
-    try:
-        yield
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{name}: found a damaged gzip file ({error})") from error
+def _bzip2(file: IO[bytes]) -> Any:
+    import bz2
+
+    return bz2.BZ2File(file)
+
+
+def _xz(file: IO[bytes]) -> Any:
+    import lzma
+
+    return lzma.LZMAFile(file)
+
+
+class _Zstandard:
+    """Frames of Zstandard one after the other; the reader of the library takes half a frame for a whole."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise DataError(
+                "the file is compressed by Zstandard: pip install zstandard, or unpack it"
+            ) from None
+        self._file: Any = file
+        self._begin: Any = lambda: zstandard.ZstdDecompressor().decompressobj()
+        self._frame, self._data = self._begin(), b""
+
+    def read1(self, size: int) -> bytes:
+        while not self._data:
+            is_over = self._frame.eof
+            packed = (self._frame.unused_data if is_over else b"") or self._file.read1(1 << 12)
+            if not packed:
+                if is_over:
+                    return b""
+                raise EOFError("it ends within a frame")
+            self._frame = self._begin() if is_over else self._frame
+            self._data = self._frame.decompress(packed)
+        data, self._data = self._data[:size], self._data[size:]
+        return data
+
+
+_COMPRESSIONS: tuple[tuple[bytes, str, Callable[[IO[bytes]], Any]], ...] = (  # by their first bytes
+    (b"\x1f\x8b", "gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"BZh", "bzip2", _bzip2),
+    (b"\xfd7zXZ\x00", "xz", _xz),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", _Zstandard),
+)
 
 
 class _Unpacked(io.RawIOBase):
-    """The bytes of a binary file, unpacked if they are gzip, within limits of lines and sizes."""
+    """The bytes of a binary file, unpacked if they are compressed, within limits of lines and sizes."""
 
     def __init__(self, source: IO[bytes], name: str, start: bytearray) -> None:
         self._name, self._packed, self._start = name, _Rest(source), start
         binary = io.BufferedReader(self._packed, _BUFFER)
-        is_packed = self._packed.head == _GZIP_MAGIC
-        self._file: Any = gzip.GzipFile(fileobj=binary) if is_packed else binary
+        self._file: Any = binary
+        self._compression = ""
+        for magic, compression, opened in _COMPRESSIONS:
+            if self._packed.head == magic:
+                with self._named():
+                    self._compression, self._file = compression, opened(binary)
         self._size, self._n_lines, self._line = 0, 0, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read1(len(buffer))
+        with self._named() if self._compression else nullcontext():
+            data = self._file.read1(len(buffer))
         buffer[: len(data)] = data
         self._start += data[: max(0, HEAD - len(self._start))]
         self._check(data)
         return len(data)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Let errors of a damaged file name it."""
+        try:
+            yield
+        except DataError as error:
+            raise DataError(f"{self._name}: {error}") from None
+        except Exception as error:  # each library has its own
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise DataError(f"{self._name}: found a damaged {self._compression} file ({error})") from error
 
     def _check(self, data: bytes) -> None:
         # the length of the line that has not ended yet, over the pieces that are read
@@ -75,8 +129,8 @@ class _Unpacked(io.RawIOBase):
             )
         if self._size > max(_MOST_UNPACKED, _MOST_RATIO * self._packed.size):
             raise DataError(
-                f"{self._name}: found {self._packed.size:,} bytes of gzip that unpack to more than "
-                f"{self._size:,}, expected at most {_MOST_RATIO} times as many: unpack the file first, "
+                f"{self._name}: found {self._packed.size:,} bytes of {self._compression} that unpack to more "
+                f"than {self._size:,}, expected at most {_MOST_RATIO} times as many: unpack the file first, "
                 "if it is what it should be"
             )
 
@@ -85,7 +139,12 @@ class _Rest(io.RawIOBase):
     """A binary file object from where it stands, under a cover that can be closed without closing it."""
 
     def __init__(self, source: IO[bytes]) -> None:
-        self.head = source.read(len(_GZIP_MAGIC))
+        # byte by byte: a pipe may have no more for long
+        self.head, magics = b"", [magic for magic, *_ in _COMPRESSIONS]
+        while any(len(magic) > len(self.head) and magic.startswith(self.head) for magic in magics):
+            if not (byte := source.read(1)):
+                break
+            self.head += byte
         self.size = 0
         self._next = self.head
         self._read = getattr(source, "read1", source.read)  # of a pipe what there is
@@ -94,16 +153,31 @@ class _Rest(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        # the two bytes that told whether it is gzip come first
-        data, self._next = self._next, b""
-        if len(data) != 1:  # a file of one byte is at its end
-            data += self._read(len(buffer) - len(data))
+        # the bytes that told how it is compressed come first
+        data, self._next = self._next[: len(buffer)], self._next[len(buffer) :]
+        if not data:
+            data = self._read(len(buffer))
         buffer[: len(data)] = data
         self.size += len(data)
         return len(data)
 
 
 Source = str | os.PathLike[str] | IO[Any]
+_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+
+
+def without_compression(name: str) -> str:
+    """The name of a file without the ending that says how it is compressed."""
+    ending = next(filter(name.lower().endswith, _ENDINGS), "")
+    return name[: len(name) - len(ending)]
+
+
+def is_gzip(name: str) -> bool:
+    """Whether a file of that name is written as gzip; other compressions are refused."""
+    if name.lower().endswith(_ENDINGS[1:]):
+        raise DataError(f"{name}: files can be written as .gz, or without compression. Choose another name.")
+    return name.lower().endswith(".gz")
+
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -126,7 +200,7 @@ def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterat
         Of binary files ``\\r`` ends a line, too, and all line ends come out as ``\\n``.
     """
     name, is_first = source_name(source), True
-    with _opened(source) as file, whole_gzip(name):
+    with _opened(source) as file:
         opened: Any = file if _is_text(file) else (_decoded if universal else unpacked)(file, name)
         while block := opened.read(n_bytes) + opened.readline():
             if isinstance(block, str):  # `codecs.open` ends lines at characters at which none of ours ends
@@ -142,7 +216,7 @@ def save(target: Source, text: str) -> None:
     """Write UTF-8, compressed by gzip where the path ends in ``.gz``."""
     data = text.encode()
     if isinstance(target, str | os.PathLike):
-        Path(target).write_bytes(gzip.compress(data) if os.fspath(target).endswith(".gz") else data)
+        Path(target).write_bytes(gzip.compress(data) if is_gzip(os.fspath(target)) else data)
         return
     try:
         target.write(text)
@@ -287,7 +361,7 @@ def _opened(source: Source) -> AbstractContextManager[IO[Any]]:
 
 
 def _texts(source: Source, name: str, start: bytearray) -> Iterator[str]:
-    with _opened(source) as file, whole_gzip(name):
+    with _opened(source) as file:
         texts = _split(file, start) if _is_text(file) else _decoded(file, name, start)
         for number, text in enumerate(texts):
             yield text if number else text.removeprefix("\ufeff")

@@ -1,6 +1,6 @@
-"""Classes and numbers from rows of features, as scikit-learn has them.
+"""Classification and regression from rows of features, with the interface of scikit-learn.
 
-Begin with `Classifier` (logistic regression) or `Regressor` (ridge regression), which learn one penalty for
+Start with `Classifier` (logistic regression) or `Regressor` (ridge regression). Both tune one penalty for
 each group of features.
 
 - ``classifier``, ``regressor``: the estimators; ``flat_estimator``: what they share; ``feature_estimator``:

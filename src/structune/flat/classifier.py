@@ -1,4 +1,4 @@
-"""Logistic regression, binary and multinomial, that chooses its own regularisation."""
+"""Binary and multinomial logistic regression that tunes its regularization."""
 
 from __future__ import annotations
 
@@ -29,77 +29,86 @@ from structune.structure import FloatArray, check_weights
 
 def _has_probabilities(model: Classifier) -> bool:
     if not model.has_probabilities:
-        raise AttributeError(f"a model fitted with loss={model.loss!r} has no probabilities, only scores")
+        raise AttributeError(f"a model fitted with loss={model.loss!r} has scores but no probabilities")
     return True
 
 
 @parameters
 class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
-    """Logistic regression with one penalty a group of features, learned from the training data.
+    """Logistic regression that tunes one regularization strength per group of features.
+
+    Scale features to similar ranges before fitting: features of one group share a regularization strength,
+    and features with large values may end a fit early.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": logistic. "margin": that of the multiclass support vector machine
-        of Crammer & Singer. "ramp": the ramp loss, which gives up on examples that are far off, as wrong
-        labels are (Chapelle et al. 2008).
+        Loss function that training minimizes. "log": the logistic loss. "margin": the loss of the multiclass
+        support vector machine of Crammer & Singer. "ramp": the ramp loss, which limits the influence of
+        examples that are far off, such as those with wrong labels (Chapelle et al. 2008).
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group is chosen. "auto" is "majorize", or None where `penalty`
-        or a number for `l1` is given. "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of features; see `StructuredEstimator`.
+        "auto" means "majorize", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1. It is the inverse of scikit-learn's C. It may
-        be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the inverse
+        of scikit-learn's C. A dict maps names of groups to numbers; groups that it does not name get 1. By
+        default the strengths are tuned, or 1 without tuning. A value of 0 is allowed only for groups with an
+        `l1` above 0.
     groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a regularization strength. "single": all. "feature": none (automatic relevance
-        determination). "prefix": those with the same text before ``__``, as in the names of a
-        `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
-        group name; or one group name per feature.
+        Groups of features that share a regularization strength. "single": one group for all features.
+        "feature": one group per feature (automatic relevance determination). "prefix": one group per text
+        before ``__``, as in the names of a `ColumnTransformer`, or before ``=``. A callable takes the name of
+        a feature and returns the name of its group. In a list, there is one group name per feature.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number for all groups of features, or one per group name (0 for other groups).
+        Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
+        with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     fit_intercept : bool
-        Fit intercepts. They have no penalty; with losses but "log" a hundredth of that of other weights.
+        Fit intercepts. They have no penalty with the log loss, and a hundredth of the penalty of other
+        weights with other losses.
     class_weight : dict or "balanced", optional
         Weight of the examples of each class.
     cv : int, float, or splitter
         Number of stratified cross-validation folds for tuning, such as 5, or share of the examples that it
-        holds out, such as 0.2. "implicit" and "grid" use all folds all along, "majorize" at the end, and as
-        many of them as have 250 examples. Or a splitter of scikit-learn, or its splits.
+        holds out, such as 0.2. Or a scikit-learn splitter, or a list of its splits. "implicit" and "grid" use
+        all folds throughout; "majorize" uses folds only at the end, and only as many as reach 250 examples.
     hessian : {"auto", "exact", "dense"}
-        How the Hessian of the loss is used. "dense" takes Newton steps with the Hessian as a matrix, "exact"
-        L-BFGS; "auto" does what is faster.
+        Optimizer. "dense": Newton steps with the Hessian as a matrix. "exact": L-BFGS. "auto": the faster of
+        the two.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with a tuner.
+        Start from the weights of the previous fit. Has no effect with a tuner.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+        Classes, sorted.
     coef_ : ndarray, shape (n_classes, n_features), or (1, n_features) with two classes
+        Weights of the features.
     intercept_ : ndarray, shape (n_classes,) or (1,)
+        Intercepts.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results that all estimators have: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----
-    "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009); with fewer than ten examples a weight it counts
-    weights as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Of three classes or more, and of
-    more features than examples, that penalty is too strong for probabilities, and all precisions are
-    multiplied by a factor of low held-out loss; not with `MajorizeTuner(calibrated=False)`.
-    "implicit" is the gradient of a held-out loss of Do, Foo & Ng (NIPS 2007). Weights of examples stand for
-    numbers of them. Scale features to similar ranges: features of one group share a prior, and large ones
-    may end a fit early.
+    "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009). With fewer than ten examples per weight it uses
+    the effective number of weights of MacKay (1992); see `structune.learning.MajorizeTuner`. With three or
+    more classes, or more features than examples, the penalties that it finds are too strong for good
+    probabilities. All of them are then multiplied by one factor, which lowers the held-out loss;
+    `MajorizeTuner(calibrated=False)` switches this off. "implicit" follows the gradient of a held-out loss
+    (Do, Foo & Ng, NIPS 2007). An example of weight 2 counts as two examples.
 
     Examples
     --------
@@ -115,7 +124,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     _calibrated: bool = field(default=False, init=False)  # whether "majorize" is, for the data at hand
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
-        """As for others, but "majorize" is calibrated on held-out examples if the data ask for it."""
+        """The tuner; "majorize" is calibrated on held-out examples if the data need it."""
         tuner = super()._make_tuner(tuning)
         if tuning == "majorize" and isinstance(tuner, MajorizeTuner):
             return replace(tuner, calibrated=self._calibrated or None)
@@ -124,20 +133,23 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from labelled examples.
+        """Fit the model to labeled examples.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
+            Features.
         y : array-like, shape (n_examples,)
+            Classes.
         sample_weight : array-like, shape (n_examples,), optional
+            Weight of each example.
         groups : array-like, shape (n_examples,), optional
-            Examples of one group stay on one side of every held-out split.
+            Group of each example. Examples of one group are never split between training and held-out data.
 
         Raises
         ------
         ValueError
-            Input as scikit-learn refuses it; fewer than two classes.
+            Input that scikit-learn refuses, or fewer than two classes.
         """
         loss, before = self._make_loss(), self._before()
         found = self._encode_training(X, y, sample_weight, groups)
@@ -159,7 +171,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
                 classes = labels
             elif (classes.dtype.kind == "U") != (labels.dtype.kind == "U"):
                 both = f"{labels[:1].tolist()} beside {classes[:1].tolist()}"
-                raise DataError(f"found the classes {both}, expected numbers or text alone")
+                raise DataError(f"found the classes {both}: classes must be all numbers or all text")
             else:
                 classes = np.union1d(classes, labels)
             # Weights of classes may depend on all examples ("balanced"), so means of classes are kept apart
@@ -174,7 +186,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         if classes is None:
             raise DataError("found no examples, expected at least one")
         if classes.size < 2:
-            raise DataError(f"found one class, {classes.tolist()[0]!r}, expected at least two")
+            raise DataError(f"found only one class, {classes.tolist()[0]!r}, expected at least two")
         self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
@@ -220,23 +232,26 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     # --- prediction ---------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score of each class, shape (n_examples, n_classes); of two classes the log odds, (n_examples,)."""
+        """Return the score of each class, shape (n_examples, n_classes).
+
+        With two classes, the log odds of the second class, shape (n_examples,).
+        """
         scores = self._scores(self._check_features(X))
         return scores[:, 0] if self._n_scores == 1 else scores
 
     def predict(self, X: Any) -> Any:
-        """The most probable class of each example, shape (n_examples,)."""
+        """Predict the class with the highest score for each example, shape (n_examples,)."""
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each class, shape (n_examples, n_classes)."""
+        """Predict the probability of each class, shape (n_examples, n_classes)."""
         return self._transformed(X, scipy.special.expit, scipy.special.softmax)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithm of `predict_proba`, also where that is 0."""
+        """Predict the logarithm of each probability; it is finite even where `predict_proba` rounds to 0."""
         return self._transformed(X, scipy.special.log_expit, scipy.special.log_softmax)
 
     def _transformed(self, X: Any, of_odds: Any, of_scores: Any) -> FloatArray:
@@ -253,7 +268,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         is_time = dtype.kind in "mM"  # in nanoseconds they would be plain numbers
         if is_time or not _are_plain(labels):
             found = (dtype.type if is_time else type(labels[0])).__name__
-            raise DataError(f"found classes of type {found}, expected text or numbers, which files can hold")
+            raise DataError(f"classes of type {found} cannot be saved: use text or numbers as classes")
         header, arrays = super()._pack()
         return header | {"classes": labels}, arrays
 
@@ -263,7 +278,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         model, labels = cls(), header["classes"]
         plain = isinstance(labels, list) and _are_plain(labels)
         if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
-            raise ModelFileError(f"found the classes {labels!r}, expected strings or numbers that rise")
+            raise ModelFileError(f"found the classes {labels!r}, expected sorted strings or numbers")
         model.classes_ = np.array(labels)
         model._unpack(header, arrays)
         return model

@@ -1,4 +1,4 @@
-"""The flat data sets of Foo, Do & Ng 2009, most of them from the UCI repository."""
+"""Data sets of Foo, Do & Ng 2009 with one feature vector per example, mostly from the UCI repository."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ multiclass: dna glass iris letter satimage segment shuttle svmguide2 usps vehicl
 UCI_SETS: dict[str, tuple[str, ...]] = {
     task: tuple(names.split()) for task, names in re.findall("(.*): (.*)", _NAMES)
 }
-"""The names of the data sets by task."""
+"""Names of the data sets, by task."""
 
 _Examples: TypeAlias = tuple[NDArray[np.float64] | scipy.sparse.csr_array, NDArray[Any]]
 _TASKS = {name: task for task, names in UCI_SETS.items() for name in names}
@@ -37,20 +37,22 @@ _SPLICE_LABELS = {b"EI": b"+1", b"IE": b"+1", b"N": b"-1"}
 
 @dataclass(frozen=True)
 class FlatData:
-    """Examples with a vector of features and one output each.
+    """Data set with a feature vector and one output per example.
 
     Attributes
     ----------
     name : str
+        Name of the data set.
     task : {"regression", "binary", "multiclass"}
-    X : ndarray of float64 or scipy.sparse.csr_array, shape (n, p)
-        As in the file: nothing is scaled.
-    y : ndarray, shape (n,)
-        float64 for regression, otherwise the labels of the file as int64.
+        What the output is.
+    X : ndarray of float64 or scipy.sparse.csr_array, shape (n_examples, n_features)
+        Features as in the file, without scaling.
+    y : ndarray, shape (n_examples,)
+        Outputs: float64 for regression, otherwise the labels in the file as int64.
     test : tuple of X and y, or None
-        The test set that comes with the data, where there is one.
+        Test set of the data set, if it has one.
     feature_names : list of str
-        One for each column of `X`.
+        Name of each column of `X`.
     """
 
     name: str
@@ -62,9 +64,9 @@ class FlatData:
 
 
 def load_uci(name: str) -> FlatData:
-    """A flat data set of tables 1 to 3 of Foo, Do & Ng 2009.
+    """Load a data set of tables 1 to 3 of Foo, Do & Ng 2009.
 
-    None may be downloaded, the files must lie in the data folder; iris comes from scikit-learn.
+    Files are not downloaded: put them into the data folder. "iris" comes from scikit-learn.
 
     Parameters
     ----------
@@ -80,25 +82,25 @@ def load_uci(name: str) -> FlatData:
     Raises
     ------
     DataError
-        There is no such data set.
+        There is no data set of this name.
     DatasetUnavailable
-        The file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+        The file is missing in the data folder (see STRUCTUNE_DATA), or has an unexpected checksum.
 
     Notes
     -----
-    - "glass", "segment", "vehicle" and "wine" were scaled to [-1, 1], on all examples, before they were
-      published.
-    - "splice": the classes EI and IE are 1, N is -1; a column for each nucleotide at each of 60 positions,
-      all four 0 where the nucleotide is ambiguous. "dna" has nearly the same sequences, in other columns.
-    - "letter": the training set is the first 15000 examples of UCI's file. Test examples may equal training
-      examples in "letter" and "dna".
+    - "glass", "segment", "vehicle" and "wine" were scaled to [-1, 1] on all examples before publication.
+    - "splice": the classes EI and IE are 1, N is -1. There is a column for each nucleotide at each of 60
+      positions; all four are 0 where the nucleotide is ambiguous. "dna" has nearly the same sequences with
+      other columns.
+    - "letter": the training set is the first 15000 examples of the UCI file. In "letter" and "dna", some test
+      examples are also training examples.
     - "bodyfat": the first column was computed from the target. "breast-cancer": the first column is the
-      number of the sample.
-    - "liver-disorders": the label tells a training from a test part, not ill from healthy men (McDermott &
-      Forsyth 2016).
+      sample number.
+    - "liver-disorders": the label separates a training part from a test part, not ill from healthy men
+      (McDermott & Forsyth 2016).
     """
     if name not in _TASKS:
-        raise DataError(f"found the data set {name!r}, expected one of {sorted(_TASKS)}")
+        raise DataError(f"there is no data set {name!r}. Data sets: {sorted(_TASKS)}")
     from sklearn import datasets  # here, because it is slow to import
 
     if name == "iris":

@@ -1,4 +1,4 @@
-"""What models of features share: matrices, their names, and groups of features."""
+"""Base class of models of features: matrices, names of features, and groups of features."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUPS = ("single", "feature", "prefix")
 
 @parameters
 class FeatureEstimator(BlockEstimator):
-    """A model with weights of named features, which come as matrices or data frames.
+    """A model with weights for named features, given as matrices or data frames.
 
     Attributes
     ----------
@@ -88,18 +88,18 @@ class FeatureEstimator(BlockEstimator):
                 return names if groups == "feature" else ["all"] * len(names)
             if not hasattr(self, "feature_names_in_"):
                 raise DataError(
-                    "groups='prefix' needs names of the features: fit with a data frame "
-                    "(a ColumnTransformer makes one after set_output(transform='pandas'))"
+                    "groups='prefix' needs feature names: fit with a data frame "
+                    "(a ColumnTransformer returns one after set_output(transform='pandas'))"
                 )
             # a `ColumnTransformer` puts ``__`` behind the name of a block
             return [name.partition("__" if "__" in name else "=")[0] for name in names]
         if callable(groups):
             return [str(groups(name)) for name in names]
         if isinstance(groups, str) or np.ndim(groups) != 1:
-            expected = f"expected one of {GROUPS}, a function of names, or a list with one a feature"
+            expected = f"expected one of {GROUPS}, a callable, or a list with one group name per feature"
             raise DataError(f"groups={groups!r}: {expected}")
         if len(groups) != len(names):
-            raise DataError(f"found groups for {len(groups)} features, expected {len(names)}")
+            raise DataError(f"groups has {len(groups)} names, but there are {len(names)} features")
         return [str(group) for group in groups]
 
     def _weight_groups(self, structure: Structure) -> Groups:

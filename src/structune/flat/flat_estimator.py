@@ -1,4 +1,4 @@
-"""What classifiers and regressors share: an intercept, scikit-learn's own base class, features about zero."""
+"""Base class of classifiers and regressors: intercepts, scikit-learn's base class, centered features."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Centre:
 
         is_sparse = not isinstance(X, np.ndarray)
         if self._is_sparse not in (None, is_sparse):
-            raise DataError("found sparse and dense features, expected one of the two")
+            raise DataError("some blocks have sparse features and some dense ones: use only one of the two")
         self._is_sparse, self._n_features = is_sparse, X.shape[1]
         if self._is_moved and not is_sparse and weights.any():
             self._of.setdefault(label, StandardScaler(with_std=False)).partial_fit(X, sample_weight=weights)
@@ -154,7 +154,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
         before, location = self._before(), data.model._location
         if location is None:
-            raise DataError(f"{data.path}: found no location of features, expected that of the shards")
+            raise DataError(f"{data.path}: the folder lacks the means of the features: write it anew")
         self._adopt(data.model)
         self._fit_located(loss, Encoded(self._structure, data, None, {"_location": location}), before)
         self.extra_ = data.model.extra_

@@ -1,4 +1,4 @@
-"""Ridge regression that chooses its own regularisation."""
+"""Ridge regression that tunes its regularization."""
 
 from __future__ import annotations
 
@@ -30,76 +30,84 @@ _SPREAD = 10.0
 
 @parameters
 class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
-    """Ridge regression with one penalty a group of features, learned from the training data.
+    """Ridge regression that tunes one regularization strength per group of features.
+
+    Scale features to similar ranges before fitting: features of one group share a regularization strength,
+    and features with large values may end a fit early.
 
     Parameters
     ----------
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group is chosen. "auto" is "majorize", or None where `penalty`
-        or `l1` is given. "majorize" and "direct" integrate out both the precisions of the weights and the
-        variance of the noise.
+        Method that chooses the regularization strength of each group of features; see `StructuredEstimator`.
+        "auto" means "majorize", or None if `penalty` or `l1` is given. None uses `penalty`. "majorize" and
+        "direct" integrate out both the strengths and the variance of the noise.
     penalty : float or dict, optional
-        Regularization strength, as scikit-learn's alpha: it multiplies half the squares of the weights,
-        beside half the squares of the residuals. One number, or one per group name (1 for others). By default
-        tuned, or else 1. It may be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2``, and each residual r adds
+        ``r**2 / 2``. It is scikit-learn's alpha. A dict maps names of groups to numbers; groups that it does
+        not name get 1. By default the strengths are tuned, or 1 without tuning. A value of 0 is allowed only
+        for groups with an `l1` above 0.
     groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a regularization strength. "single": all. "feature": none (automatic relevance
-        determination). "prefix": those with the same text before ``__``, as in the names of a
-        `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
-        group name; or one group name per feature.
+        Groups of features that share a regularization strength. "single": one group for all features.
+        "feature": one group per feature (automatic relevance determination). "prefix": one group per text
+        before ``__``, as in the names of a `ColumnTransformer`, or before ``=``. A callable takes the name of
+        a feature and returns the name of its group. In a list, there is one group name per feature.
     l1 : float or dict
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others). Needs a smooth loss, and no tuner but "grid".
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``.
+        One number for all groups of features, or one per group name (0 for other groups). Works without
+        tuning or with tuning="grid".
     fit_intercept : bool
         Fit an intercept. It has no penalty.
     cv : int, float, or splitter
         Number of cross-validation folds for the tuners "implicit" and "grid", such as 5, or share of the
-        examples that they hold out, such as 0.2. Or a splitter of scikit-learn, or its splits.
+        examples that they hold out, such as 0.2. Or a scikit-learn splitter, or a list of its splits.
     hessian : {"auto", "exact", "dense"}
-        How the Hessian of the loss is used. "dense" factors the matrix of the normal equations, "exact"
-        multiplies with it in conjugate gradients, "auto" does what is faster.
+        Solver. "dense": factors the matrix of the normal equations. "exact": conjugate gradients, without
+        that matrix. "auto": the faster of the two.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with a tuner.
+        Start from the weights of the previous fit. Has no effect with a tuner.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (n_features,)
-        Or (n_outputs, n_features), as all that follows, if outputs were given as columns.
+    coef_ : ndarray, shape (n_features,), or (n_outputs, n_features) if `y` had columns
+        Weights of the features.
     intercept_ : float, or ndarray, shape (n_outputs,)
+        Intercept of each output.
     penalty_ : ndarray, shape (n_groups,)
-        As `penalty`; what "majorize" learns is the precision of the weights times the variance of the noise.
-        Columns of outputs have groups of their own, called "0: all", "1: all" and so on.
+        L2 regularization strengths, on the scale of `penalty`. Those of "majorize" are the precision of the
+        weights times the variance of the noise. If `y` has columns, each column has its own groups, named
+        "0: all", "1: all" and so on.
     noise_variance_ : float, or ndarray, shape (n_outputs,)
-        As "majorize" and "direct" learn it; else the mean square of the residuals in training.
+        Variance of the noise: the estimate of "majorize" or "direct", or else the mean squared residual in
+        training.
     history_ : list of dict
-        Losses are those of outputs scaled to a standard deviation of 10. Of several, records say ``output``.
+        One record per step of the fit. Losses are those of outputs that are scaled to a standard deviation of
+        10. With several outputs, ``output`` is the 0-based number of the output.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     l1_, group_names_, group_sizes_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results that all estimators have: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----
-    "majorize" is section 4 of Foo, Do & Ng (ICML 2009), on outputs scaled to a standard deviation of 10: so
-    their unit does not matter, and the prior's rate is little beside them. With fewer than ten examples a
-    weight it counts weights and noise as MacKay (1992) does, see `structune.learning.MajorizeTuner`. Weights
-    of examples stand for numbers of them. Scale features to similar ranges: features of one group share a
-    prior, and large ones may end a fit early.
+    "majorize" is section 4 of Foo, Do & Ng (ICML 2009). It scales the outputs to a standard deviation of 10,
+    so that their unit does not matter and the rate of the prior is small in comparison. With fewer than ten
+    examples per weight it uses the effective number of weights of MacKay (1992); see
+    `structune.learning.MajorizeTuner`. An example of weight 2 counts as two examples.
 
-    Several outputs are so many regressions: each learns its penalties and its noise. What relates them is not
-    modelled.
+    Several outputs are fitted as separate regressions: each has its own penalties and noise. Correlations
+    between outputs are not modeled.
 
-    Predictive standard deviations are those of the Gaussian posterior of weights and intercept, with the
-    learned precisions and noise taken as known, plus the noise: as in `sklearn.linear_model.BayesianRidge`,
-    which leaves out the intercept. They need the Hessian as a matrix.
+    Predictive standard deviations combine the noise with the Gaussian posterior of weights and intercept.
+    Penalties and noise are taken as known, as in `sklearn.linear_model.BayesianRidge`, which ignores the
+    uncertainty of the intercept. They need the Hessian as a matrix.
 
     Examples
     --------
@@ -122,22 +130,25 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from examples.
+        """Fit the model to examples with known outputs.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
+            Features.
         y : array-like, shape (n_examples,) or (n_examples, n_outputs)
+            Numbers to predict.
         sample_weight : array-like, shape (n_examples,), optional
+            Weight of each example.
         groups : array-like, shape (n_examples,), optional
-            Examples of one group stay on one side of every held-out split.
+            Group of each example. Examples of one group are never split between training and held-out data.
 
         Raises
         ------
         ValueError
-            Input as scikit-learn refuses it.
+            Input that scikit-learn refuses.
         DataError
-            Several outputs and a checkpoint, which holds one fit.
+            Several outputs together with a checkpoint, which can hold only one fit.
         """
         before = self._before()
         examples = self._checked(X, y, sample_weight, groups)
@@ -155,7 +166,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     ) -> Examples:
         X, y = self._check_fit(X, y, y_numeric=True, multi_output=True, reset=reset)
         if y.dtype.kind not in "biuf":
-            raise DataError("found outputs that are strings, expected numbers")
+            raise DataError("the outputs are strings, but a regressor needs numbers")
         return X, np.asarray(y, dtype=np.float64), check_weights(sample_weight, len(y)), groups
 
     def _survey(self, blocks: Iterable[Examples]) -> Location:
@@ -164,12 +175,12 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         centre, outputs, self._n_outputs = Centre(self.fit_intercept), StandardScaler(), None
         for X, y, weights, _ in blocks:
             if y.ndim == 2:
-                raise DataError(f"found {y.shape[1]} columns of outputs, expected one for shards")
+                raise DataError(f"found {y.shape[1]} columns of outputs: shards can hold only one")
             centre.add(X, weights)
             if weights.any():
                 outputs.partial_fit(y[:, None], sample_weight=weights)
         if not hasattr(outputs, "mean_"):
-            raise DataError("found a weight of zero for every example, expected a positive one")
+            raise DataError("the weight of every example is zero: at least one must be positive")
         # the deviation from the mean with an intercept, else from 0: E (y - o)^2 = var(y) + (mean - o)^2
         mean, variance = float(outputs.mean_[0]), float(outputs.var_[0])
         offset = mean if self.fit_intercept else 0.0
@@ -225,14 +236,14 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         super()._check_ranges()
         # a usual weight of the penalty, from which to begin, is known for log losses only
         if self._learns_l1:
-            raise DataError("l1='auto' is not for regression: give l1 a number, or leave it out")
+            raise DataError("l1='auto' is not available for regression: give l1 a number, or leave it out")
 
     def _l1(self, groups: Groups) -> FloatArray:
         return super()._l1(groups) / self._unit
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
         if self.run is not None and self.run.checkpoint is not None:
-            raise DataError(f"found {y.shape[1]} columns of outputs and a checkpoint, which holds one fit")
+            raise DataError(f"a checkpoint holds one fit, but the outputs have {y.shape[1]} columns")
         # what is learned of each is put side by side; groups are called after the number of their output
         parts = [self.__sklearn_clone__() for _ in y.T]
         for k, part in enumerate(parts):
@@ -275,18 +286,19 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     # --- prediction ---------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The expected output of each example, shape (n_examples,) or (n_examples, n_outputs).
+        """Predict the output of each example, shape (n_examples,) or (n_examples, n_outputs).
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_examples, n_features)
+            Features.
         return_std : bool
-            Give their standard deviations, of the same shape, as a second array.
+            Also return the predictive standard deviations, an array of the same shape.
 
         Raises
         ------
         DataError
-            Deviations of a model that was fitted without its Hessian as a matrix.
+            Standard deviations were asked for, but the model was fitted without its Hessian as a matrix.
         """
         X = self._check_features(X)
         mean = self._scores(X)
@@ -294,8 +306,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             return mean if self._n_outputs else mean[:, 0]
         if self._posterior is None:
             raise DataError(
-                "found a model without covariances of its weights, expected one fitted with hessian='dense' "
-                f"and at most {MOST_CELLS} covariances"
+                "return_std=True needs the covariances of the weights: fit with hessian='dense' and at most "
+                f"{MOST_CELLS} covariances"
             )
         # the covariance of the weights is noise (C + X'X)^-1, in which the noise is a factor
         noise = np.atleast_1d(self.noise_variance_)
@@ -321,7 +333,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         model._unpack(header, arrays)
         noise = np.array(header["noise_variance"], dtype=np.float64)
         if noise.shape != (() if n is None else (n,)) or not np.all((noise >= 0.0) & (noise < np.inf)):
-            raise ModelFileError(f"found the noise variance {noise}, expected a number >= 0 for each output")
+            raise ModelFileError(f"found noise variance {noise}, expected a number >= 0 for each output")
         model.noise_variance_ = float(noise) if n is None else noise
         if n is None:
             model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])

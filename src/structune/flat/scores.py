@@ -1,4 +1,4 @@
-"""How well classes and numbers were predicted, on the terminal, as JSON and on a page."""
+"""Scores of predicted classes and numbers, for the terminal, JSON and reports."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ClassScores:
         loss = float(np.concatenate(losses).mean()) if losses else None
         if unknown := sorted({*np.concatenate(known).tolist()} - {*model.classes_.tolist()}, key=str):
             some = some_of([str(label) for label in unknown], _SHOWN)
-            say(f"classes that the model does not know, whose log loss is infinite: {some}")
+            say(f"The model does not know these classes, so the log loss is infinite: {some}")
         return cls(np.concatenate(known), np.concatenate(predicted), loss)
 
     def _classes(self) -> dict[Any, tuple[float, float, float, int]]:
@@ -94,7 +94,8 @@ class ClassScores:
             counts = confusion_matrix(self.known, self.predicted, labels=labels).tolist()
             rows = [(str(k), *(f"{n:,}" for n in row)) for k, row in zip(labels, counts, strict=True)]
             names = [f"predicted {label}" for label in labels]
-            yield Section("Confusions", [make_table("Known classes", ["class"], names, rows, _MOST_CLASSES)])
+            table = make_table("Known classes", ["class"], names, rows, _MOST_CLASSES)
+            yield Section("Confusion matrix", [table])
 
 
 @dataclass(frozen=True)
@@ -136,4 +137,4 @@ class NumberScores:
             both = np.concatenate([self.known, self.predicted])
             axes.plot(*2 * [[both.min(), both.max()]], color="0.6", linewidth=1)  # where both are the same
 
-        yield Section("Predictions", [chart(draw, "known", "predicted", "Each example.", height=4.5)])
+        yield Section("Predictions", [chart(draw, "known", "predicted", "One dot per example.", height=4.5)])

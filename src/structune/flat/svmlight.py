@@ -1,4 +1,4 @@
-"""SVMlight files, ``1 3:0.5 7:2 # a comment``, an example a line, read block by block."""
+"""Reading of SVMlight files, one example per line, such as ``1 3:0.5 7:2 # a comment``, block by block."""
 
 from __future__ import annotations
 
@@ -23,19 +23,27 @@ _QUERY = re.compile(rb"^[^\S\n]*[^\s#]\S*[^\S\n]+qid:", re.MULTILINE)
 
 
 def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tuple[Any, FloatArray]]:
-    """Read an SVMlight file, compressed by gzip or not, with about so many bytes of it in memory at a time.
+    """Read an SVMlight file block by block; it may be compressed.
+
+    Parameters
+    ----------
+    source : path, or binary file object
+        File to read.
+    n_bytes : int
+        Approximate size of a block in bytes; one block is in memory at a time.
 
     Yields
     ------
-    X : csr_array, shape (n_examples, 1 + highest number of a feature in the block)
-        Columns are the file's numbers of features, from 0.
+    X : csr_array, shape (n_examples, 1 + highest feature number in the block)
+        Features. Column k has the feature with the number k in the file.
     y : ndarray of float64, shape (n_examples,)
+        First number of each line.
 
     Raises
     ------
     DataError
-        Names the file and line of what is no example, belongs to a query, or has a number that is not
-        finite; the file holds no examples.
+        A line that is not an example, has a query (``qid:``), or has a number that is not finite; the message
+        names the file and the line. Or the file has no examples.
     """
     # `before` counts all lines, comments and empty ones too, so that errors name the right one
     name, before, is_empty = source_name(source), 0, True
@@ -43,7 +51,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         if b"qid:" in text and (query := _QUERY.search(text)):
             line = before + text.count(b"\n", 0, query.start()) + 1
             raise DataError(
-                f"{name}:{line}: found a query (qid:), which rankings have. The file looks like LETOR."
+                f"{name}:{line}: qid: marks a query of a ranking. The file looks like LETOR, not SVMlight."
             )
         try:
             X, y = _parsed(text)

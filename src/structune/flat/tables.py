@@ -1,13 +1,12 @@
-"""Tables of features as the command line reads them: SVMlight files, and tables with a header.
+"""Reading of feature tables for commands: SVMlight files, and tables with a header.
 
-A `Layout` says which column of which file is which feature. A model's file keeps it, for new files to be read
-alike.
+A `Layout` maps the columns of files to features. The model file keeps it, so that new files are read in the
+same way.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ import scipy
 from structune.cli.files import binary_source
 from structune.cli.terminal import Progress, say
 from structune.errors import DataError, ModelFileError, StructuneError
-from structune.files.text import some_of
+from structune.files.text import some_of, unpacked, without_compression
 from structune.flat.svmlight import read_svmlight_blocks
 from structune.structure import Array, FloatArray
 
@@ -44,7 +43,7 @@ def has_header(path: str) -> bool:
 
 
 def _ending(path: str) -> str:
-    return Path(path.lower().removesuffix(".gz")).suffix
+    return Path(without_compression(path.lower())).suffix
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,8 @@ class Layout:
             given = dict(header["layout"])
             return cls(**{**given, "columns": dict(given["columns"])})
         except (LookupError, TypeError, ValueError):
-            told = "the file does not say which columns are its features"
-            raise ModelFileError(f"{path}: {told}: train it with structune train or tune.") from None
+            told = "the file does not say which columns are features"
+            raise ModelFileError(f"{path}: {told}. Train the model with structune train or tune.") from None
 
     def read(self, paths: Sequence[str], with_outputs: bool) -> Iterator[tuple[str, Any, Any]]:
         """Name, features and outputs (None, if they are not wanted) of each file."""
@@ -75,13 +74,13 @@ class Layout:
             is_table = has_header(path)
             if self.target is not None:
                 if path != "-" and not is_table:
-                    raise DataError(f"{path}: the model was trained on tables: expected a file such as .csv.")
+                    raise DataError(f"{path}: the model was trained on tables: give a table, such as .csv.")
                 table = _read_table(path)
                 X = self._features(table, path)
                 yield path, X, _column(table, self.target, path) if with_outputs else None
                 continue
             if is_table:
-                raise DataError(f"{path}: the model was trained on SVMlight files: expected such a file.")
+                raise DataError(f"{path}: the model was trained on SVMlight files: give such a file.")
             found = list(read_svmlight_blocks(binary_source(path)))
             # a block is as wide as the highest feature in it; all are made as wide as the widest, then cut
             end = self.first + self.n_features
@@ -90,7 +89,7 @@ class Layout:
                 rows.resize(rows.shape[0], width)
             X = scipy.sparse.vstack([rows for rows, _ in found], format="csr")
             if outside := X[:, : self.first].nnz + X[:, end:].nnz:
-                say(f"{path}: {outside:,} values of features that the model does not have are ignored.")
+                say(f"{path}: ignored {outside:,} values of features that the model does not have.")
             yield path, scipy.sparse.csr_array(X[:, self.first : end]), np.concatenate([y for _, y in found])
 
     def _features(self, table: pandas.DataFrame, path: str) -> pandas.DataFrame:
@@ -106,14 +105,14 @@ class Layout:
             if others := sorted({*column} - {*texts}):
                 n = int(column.isin(others).sum())
                 some = some_of(others, _SHOWN)
-                say(f"{path}: {n:,} values of {name!r} are not of the training data: {some}")
+                say(f"{path}: {n:,} values of {name!r} do not occur in the training data: {some}")
         return pandas.DataFrame(made)
 
 
 def read_training_tables(
     paths: Sequence[str], target: str | None, dropped: Sequence[str]
 ) -> tuple[Layout, Any, Any]:
-    """Read tables with a header that a model is to learn from: their layout, features, and outputs."""
+    """Read training tables with a header: their layout, features and outputs."""
     import pandas
 
     # What is a number is decided by all files together: a column of codes may look like numbers in one.
@@ -122,14 +121,15 @@ def read_training_tables(
     for path, other in zip(paths[1:], tables[1:], strict=True):
         if {*other.columns} != {*names}:
             unlike = sorted({*other.columns} ^ {*names})
-            raise DataError(f"{path}: not the columns of {paths[0]}: {some_of(unlike, _SHOWN)}")
+            raise DataError(f"{path}: the columns differ from {paths[0]}: {some_of(unlike, _SHOWN)}")
     if target is None:
-        raise DataError(f"{paths[0]}: give --target, the column to predict: one of {some_of(names, _SHOWN)}.")
+        some = some_of(names, _SHOWN)
+        raise DataError(f"{paths[0]}: --target, the column to predict, is missing. Columns: {some}.")
     for option, name in (("--target", target), *(("--drop", each) for each in dropped)):
         if name not in names:
-            raise DataError(f"{option} {name}: {paths[0]} has no such column. It has {some_of(names, 20)}.")
+            raise DataError(f"{option} {name}: {paths[0]} has no such column. Columns: {some_of(names, 20)}.")
     if target in dropped:
-        raise DataError(f"--drop {target} is the column of --target.")
+        raise DataError(f"--drop {target} cannot be combined with --target {target}.")
     table, columns = pandas.concat(tables, ignore_index=True), dict[str, Any]()
     for name in (name for name in names if name not in (target, *dropped)):
         column = _column(table, name, ", ".join(paths))
@@ -140,12 +140,12 @@ def read_training_tables(
         texts = sorted({*column})
         if len(texts) > _MOST_VALUES:
             raise DataError(
-                f"{paths[0]}: column {name!r} holds {len(texts):,} different texts; at most {_MOST_VALUES} "
-                f"can be features. Leave out a column of names with --drop {name}."
+                f"{paths[0]}: column {name!r} has {len(texts):,} different texts; at most {_MOST_VALUES} "
+                f"can be features. Ignore a column of names with --drop {name}."
             )
         columns[name] = texts
     if not columns:
-        raise DataError(f"{paths[0]}: no column of features beside --target {target}.")
+        raise DataError(f"{paths[0]}: there are no feature columns besides --target {target}.")
     # the features are made as prediction will make them
     layout = Layout(target, columns)
     X = layout._features(table, paths[0])
@@ -155,7 +155,7 @@ def read_training_tables(
     if spreads and (times := spreads[-1][0] / spreads[0][0]) > _UNLIKE:
         say(
             f"{paths[0]}: {spreads[-1][1]!r} varies {times:,.0f} times as much as {spreads[0][1]!r}, "
-            "and both share a regularization strength: scale the columns, or give --groups feature to tune"
+            "and both share a regularization strength: scale the columns, or run tune with --groups feature"
         )
     return layout, X, _column(table, target, paths[0])
 
@@ -168,7 +168,7 @@ def numbers_of(column: pandas.Series, name: str, path: str) -> FloatArray:
     for row in np.flatnonzero(~np.isfinite(numbers))[:1]:
         _refuse_commas(column, name, path)
         value = column.iloc[row]
-        raise DataError(f"{path}, row {row + 1}: column {name!r} has {value!r}, which is no finite number.")
+        raise DataError(f"{path}, row {row + 1}: {value!r} in column {name!r} is not a finite number.")
     return numbers
 
 
@@ -195,8 +195,8 @@ def _refuse_commas(column: pandas.Series, name: str, path: str) -> None:
     # Most values look like 3,5 or 1.000,5. A few may be texts that happen to have commas.
     if 2 * len(found) > len(column):
         raise DataError(
-            f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}: write a decimal "
-            "point, and no marks between thousands."
+            f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}: use a decimal "
+            "point, and no thousands separators."
         )
 
 
@@ -218,26 +218,25 @@ def _read_table(path: str) -> pandas.DataFrame:
     except OSError:
         raise
     except ImportError:
-        raise StructuneError(f"{path}: needs pyarrow: pip install 'structune[tables]'") from None
+        raise StructuneError(f"{path}: this format needs pyarrow: pip install 'structune[tables]'") from None
     except Exception as error:  # of pandas and pyarrow there are many
         raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None
     if not len(table):
-        raise DataError(f"{path}: found no rows below the header.")
+        raise DataError(f"{path}: the table has no rows below the header.")
     return table.apply(lambda column: column.str.strip())
 
 
 def _read_text(path: str, separator: str) -> pandas.DataFrame:
     import pandas
 
-    opened = gzip.open if path.lower().endswith(".gz") else open
-    with contextlib.nullcontext(binary_source(path)) if path == "-" else opened(path, "rb") as file:
-        data = io.BytesIO(file.read())
+    with contextlib.nullcontext(binary_source(path)) if path == "-" else open(path, "rb") as file:
+        data = io.BytesIO(unpacked(file, path).read())
     options: dict[str, Any] = {"sep": separator, "dtype": str, "skipinitialspace": True}
     header = pandas.read_csv(data, header=None, nrows=1, keep_default_na=False, **options).iloc[0].tolist()
     if len(header) == 1 and ";" in header[0]:
-        raise DataError("columns are separated by semicolons: write commas, or tabs in a .tsv file")
+        raise DataError("columns are separated by semicolons: use commas, or tabs in a .tsv file")
     if twice := sorted({name for name in header if header.count(name) > 1}):
-        raise DataError(f"several columns are called {some_of(twice, _SHOWN)}")
+        raise DataError(f"several columns have the same name: {some_of(twice, _SHOWN)}")
     # the header was read by itself, because pandas renames the second of two columns of one name
     data.seek(0)
     with warnings.catch_warnings():
@@ -250,12 +249,12 @@ def _read_text(path: str, separator: str) -> pandas.DataFrame:
 def _column(table: pandas.DataFrame, name: str, path: str) -> pandas.Series:
     """A column, in which nothing may be missing."""
     if name not in table.columns:
-        raise DataError(f"{path}: has no column {name!r}.")
+        raise DataError(f"{path}: there is no column {name!r}.")
     column = table[name]
     for row in np.flatnonzero(column.isna())[:1]:
         raise DataError(
             f"{path}, row {row + 1}: column {name!r} has no value (empty, NA, None and null count as "
-            "missing). Fill it in, or leave out the row, or the column (--drop)."
+            "missing). Fill in the value, delete the row, or ignore the column with --drop."
         )
     return column
 
@@ -292,8 +291,8 @@ class SvmlightFiles:
             yield X, y
         if end - first > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
             raise DataError(
-                f"{', '.join(self.paths)}: found {n_values} values and a feature {end - 1}, expected at "
-                f"least one value for {_MOST_FEATURES_A_VALUE} features: each has a weight"
+                f"{', '.join(self.paths)}: feature number {end - 1} is too high for {n_values} values: above "
+                f"{_MOST_FEATURES:,} features, at most {_MOST_FEATURES_A_VALUE} per value are allowed"
             )
         self.layout = Layout(first=first, n_features=end - first)
 

@@ -1,4 +1,4 @@
-"""Classes and numbers on the command line: how tables are read, and what is written of them."""
+"""Commands of classifiers and regressors: how tables are read, and what is written."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ _MANY_CLASSES = 50  # numbers; they may be quantities
 
 @dataclass(frozen=True)
 class Learning(NoOptions):
-    """How tables are read to learn from."""
+    """How tables are read for training."""
 
     target: str | None = option(
-        None, metavar="NAME", help="Column to predict, of tables with a header. All others are features."
+        None,
+        metavar="NAME",
+        help="Column to predict, in tables with a header. All other columns are features.",
     )
     drop: tuple[str, ...] = option(
-        (), metavar="NAME", help="Column that is no feature, such as a name; may be given several times."
+        (), metavar="NAME", help="Column to ignore, such as a name; may be given several times."
     )
 
 
@@ -35,11 +37,12 @@ class FlatTask(Task):
     """Rows of features, from tables with a header or SVMlight files."""
 
     files = (
-        "Tables with a header (.csv, .tsv, .parquet, .feather, .arrow; text also .gz), or SVMlight files: an "
-        "example a line, such as '1 3:0.5 7:2', its class or number first. In tables, each text of a column "
-        "of texts is a feature. In SVMlight files, a feature that a line leaves out is 0."
+        "Tables with a header (.csv, .tsv, .parquet, .feather, .arrow; text also compressed), or SVMlight "
+        "files with one example per line, such as '1 3:0.5 7:2': its class or number, then its features. In "
+        "tables, each distinct text of a text column becomes a feature. In SVMlight files, missing features "
+        "are 0."
     )
-    inputs = "Files like those that the model was trained on; the column to predict may be missing."
+    inputs = "Files in the format of the training files; the column to predict may be missing."
     parts = "examples"
     learning_options = Learning
     only = {"target": ("train", "tune"), "drop": ("train", "tune")}  # noqa: RUF012
@@ -51,15 +54,15 @@ class FlatTask(Task):
 
         if any(map(has_header, files)):
             if not all(map(has_header, files)):
-                raise DataError("Tables with a header and SVMlight files cannot be combined.")
+                raise DataError("Tables with a header and SVMlight files cannot be mixed.")
             layout, X, y = read_training_tables(files, learning.target, learning.drop)
             y = self.outputs_of_column(y, str(learning.target), files[0])
             texts = sum(texts is not None for texts in layout.columns.values())
-            told = f"{len(y):,} examples, {len(layout.columns):,} columns, {texts:,} of them text"
+            told = f"{len(y):,} examples, {len(layout.columns):,} columns, of which {texts:,} are text"
             return Examples((X, y), [("data", told)], header=layout.header())
         for name, value in (("--target", learning.target), ("--drop", learning.drop)):
             if value:
-                raise DataError(f"{name} has no effect on SVMlight files: it is for tables with a header.")
+                raise DataError(f"{name} works only for tables with a header, not for SVMlight files.")
         layout, X, y = read_svmlight(files)
         told = f"{len(y):,} examples, {layout.n_features:,} features"
         return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
@@ -147,11 +150,11 @@ class ClassifierTask(FlatTask):
     estimator = "structune.flat.classifier:Classifier"
     learns = "to predict classes"
     parameters = ("loss", "fit_intercept")
-    evaluates = "Shows the accuracy, the mean log loss, and precision, recall and F1 of every class."
+    evaluates = "Shows the accuracy, the mean log loss, and the precision, recall and F1 of every class."
     predicts = (
         "Predict the class of each row of a table.",
-        "Writes a table, separated by tabs: the number of the row, from 1, its class, and the probability of "
-        "this class, if the model has probabilities.",
+        "Writes a tab-separated table: row number (from 1), predicted class, and the probability of this "
+        "class if the model has probabilities.",
     )
     examples = (
         "structune train classifier train.csv --target species --model classifier.structune",
@@ -190,7 +193,7 @@ class ClassifierTask(FlatTask):
         import numpy as np
 
         if (n := np.unique(values).size) > _MANY_CLASSES:
-            say(f"{name} holds {n:,} different numbers, each a class: train regressor predicts numbers")
+            say(f"{name} has {n:,} different numbers, and each is a class: to predict numbers, use regressor")
 
     def score(self, model: Any, known: Iterable[Any], scoring: Any) -> ClassScores:
         from structune.flat.scores import ClassScores
@@ -212,10 +215,10 @@ class RegressorTask(FlatTask):
     estimator = "structune.flat.regressor:Regressor"
     learns = "to predict numbers"
     parameters = ("fit_intercept",)
-    evaluates = "Shows R2, and the root mean square and the mean absolute error."
+    evaluates = "Shows R2, the root mean square error and the mean absolute error."
     predicts = (
-        "Predict the number of each row of a table.",
-        "Writes a table, separated by tabs: the number of the row, from 1, and its prediction.",
+        "Predict a number for each row of a table.",
+        "Writes a tab-separated table: row number (from 1) and prediction.",
     )
     examples = (
         "structune train regressor train.csv --target price --model regressor.structune",
@@ -236,7 +239,7 @@ class RegressorTask(FlatTask):
         from structune.flat.tables import numbers_of
 
         if pandas.to_numeric(column, errors="coerce").isna().all():
-            told = "holds text: structune train classifier predicts classes."
+            told = "contains text: to predict classes, use structune train classifier."
             raise DataError(f"{path}: column {name!r} {told}")
         return numbers_of(column, name, path)
 
@@ -250,7 +253,8 @@ class RegressorTask(FlatTask):
 
 
 def _not_whole(name: str) -> DataError:
-    return DataError(f"{name} holds numbers that are not whole: structune train regressor predicts numbers.")
+    told = "contains numbers that are not whole: to predict numbers, use structune train regressor."
+    return DataError(f"{name} {told}")
 
 
 CLASSIFIER, REGRESSOR = ClassifierTask(), RegressorTask()

@@ -1,4 +1,4 @@
-"""Genes of a genome that nobody annotated: learning from what a model finds there."""
+"""Adaptation of a gene finder to a genome without annotation, by self-training."""
 
 from __future__ import annotations
 
@@ -38,49 +38,49 @@ def adapt(finder: OrfFinder, X: Genome, rounds: int = 20) -> ProkaryoticGeneFind
 @overload
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder: ...
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder:
-    """A finder for a genome without annotation, learned from what another one finds there.
+    """Adapt a gene finder to a genome without annotation, by self-training on the genes that it finds there.
 
-    Of genes with introns, words, signals and lengths are counted anew in each round, by the probabilities of
-    all sets of genes (Baum and Welch); scales and deviations stay. It ends when counts change no more. Of
-    genomes of more than 16 million bases parts from everywhere are looked at.
+    Genes with introns: each round counts words, signals and lengths anew, weighted by the probabilities of
+    all sets of genes (Baum-Welch); scales and deviations stay. Adaptation ends when the counts hardly change.
+    For genomes of more than 16 million bases, evenly spaced pieces are used.
 
-    Of bacteria and archaea, what is found in each round is taken for the annotation, and all weights are
-    learned from it by the ramp loss, which forgives mistakes. When no more than one gene in a hundred is new,
-    weights are learned once more by the log loss, so that genes have probabilities. Of genomes of more than
-    two million bases as many are learned from, in parts from everywhere. Then where genes begin is learned,
-    from the stops alone of genes that cannot begin before their contig (`StartModel`), if there are 200.
+    Bacteria and archaea: each round takes the genes found as the annotation and fits all weights to them, by
+    the ramp loss, which tolerates mistakes. When at most one gene in a hundred is new, a last fit by the log
+    loss gives probabilities. For genomes of more than two million bases, pieces with two million in total are
+    used. Last, a model of gene starts is trained from the stops of genes that cannot begin before their
+    contig (`StartModel`), if there are 200.
 
     Parameters
     ----------
     finder : GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder
-        It stays as it is. Of bacteria and archaea best `MetagenomeFinder.pretrained`, or one of organisms not
-        too far away. Of genes with introns one with ``features="full"`` and without tracks, such as
-        `GeneFinder.pretrained`.
+        The finder to begin with; it is not changed. For bacteria and archaea, best
+        `MetagenomeFinder.pretrained`, or a finder for similar organisms. For genes with introns, one with
+        ``features="full"`` and without tracks, such as `GeneFinder.pretrained`.
     X : list of str or AnnotatedSequence
-        The genome; annotation in it is not looked at.
+        The genome; annotated genes in it are ignored.
     rounds : int
-        At most so many. The `run` of a prokaryotic finder holds for the fit of each.
+        Largest number of rounds. The `run` of a prokaryotic finder holds for the fit of each round.
 
     Returns
     -------
     GeneFinder or ProkaryoticGeneFinder
-        A prokaryotic one with ``loss="log"`` and the default penalties; other settings are those of `finder`,
-        but for the tolerance of one of metagenomes, which is 0.001.
+        The adapted finder, with the settings of `finder`. But a prokaryotic one has ``loss="log"`` and the
+        default penalties, and after a metagenome finder the tolerance 0.001.
 
     Raises
     ------
     DataError
-        Nothing was found that could be learned from.
+        No genes to train on were found.
     CapabilityError
-        Not such a finder.
+        The finder is not one of these.
     KeyboardInterrupt
-        A fit alone ends with the best weights so far. Here it is one of many, so the whole is interrupted.
+        A fit was interrupted. Adaptation then ends without a result.
 
     Warns
     -----
     LittleToLearnWarning
         A genome without introns has less than 200,000 bases in contigs of 1,000 or more, and less than a
-        million in contigs of 500: less may be found than by `finder` as it is.
+        million in contigs of 500 or more: the adapted finder may find fewer genes than `finder`.
     """
     check_number("rounds", rounds, Range(0, whole=True, open=True))
     if isinstance(finder, GeneFinder):
@@ -88,7 +88,7 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     if isinstance(finder, OrfFinder):
         return prokaryotes.adapt(finder, X, int(rounds))
     raise CapabilityError(
-        f"found {type(finder).__name__}, expected a GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder"
+        f"cannot adapt {type(finder).__name__}: use a GeneFinder, MetagenomeFinder or ProkaryoticGeneFinder"
     )
 
 
@@ -98,8 +98,8 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
     graph, scaling = finder.graph_, finder.graph_.scaling
     if scaling is None or graph.weights.n_tracks or not finder.has_probabilities:
         raise CapabilityError(
-            f"found features={finder.features!r}, loss={finder.loss!r} and {graph.weights.n_tracks} tracks, "
-            "expected a GeneFinder with features='full', loss='log' and no tracks"
+            "adapting needs a GeneFinder with features='full', loss='log' and no tracks; this one has "
+            f"features={finder.features!r}, loss={finder.loss!r} and {graph.weights.n_tracks} tracks"
         )
     # every k-th piece of the genome, with the least k that makes them no more than _ENOUGH bases
     pieces = [
@@ -130,7 +130,7 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
             # the E step of Baum and Welch: expected counts by the last round's tables, which make new ones
             counts = counted(scaling.spread(finder.coef_)[0])
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
-                raise DataError("found nothing that could be learned from: expected sequences with genes")
+                raise DataError("the model finds no genes in these sequences to adapt to")
             scaling = Scaling(graph.weights, log_odds(graph.weights, counts, decoys)[None])
             adapted.graph_ = ExonGraph(graph.weights, scaling)
             new, before = float(np.abs(counts - before).sum() / counts.sum()), counts

@@ -1,4 +1,4 @@
-"""Genomes, and parts of them, with the genes that are known."""
+"""Data sets of annotated genomes and parts of genomes."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ _CONTIGS = {  # names of annotations, and those of the sequences that they are o
 
 
 def load_genes(name: str) -> list[AnnotatedSequence]:
-    """Sequences of DNA with their genes, of files that must lie in the data folder.
+    """Load annotated DNA sequences from files in the data folder.
 
     Parameters
     ----------
     name : str
         - "fly_train" and "fly_test": 392 and 100 genes of chromosome 2L of Drosophila melanogaster, each with
-          5000 bases and more on either side, where there may be genes that are not annotated.
+          at least 5000 bases on either side, which may contain genes that are not annotated.
         - "a_thaliana" and "c_elegans": 1 % of the genomes of Arabidopsis thaliana and Caenorhabditis elegans.
         - the genomes of bacteria and archaea: "a_pernix", "b_subtilis", "c_crescentus", "e_coli" (K-12),
           "e_coli_iai39", "h_salinarum", "m_mazei", "m_tuberculosis", "n_pharaonis", "p_aeruginosa",
@@ -88,12 +88,12 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
     Raises
     ------
     DataError
-        There is no such set.
+        There is no such data set.
     DatasetUnavailable
-        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+        A file is missing from the data folder (see STRUCTUNE_DATA), or has another content than expected.
     """
     if name not in _FILES:
-        raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
+        raise DataError(f"there is no data set {name!r}. Data sets: {', '.join(sorted(_FILES))}")
     begin, *ends = _FILES[name]
     annotation, *sequences = [find(f"genes/{begin}{end}.gz") for end in ends]
     if not sequences:
@@ -102,20 +102,20 @@ def load_genes(name: str) -> list[AnnotatedSequence]:
 
 
 def load_verified_genes(name: str) -> tuple[Transcript, ...]:
-    """Those of the genes of a genome whose starts were verified by experiment.
+    """Load the genes of a genome whose starts were verified by experiment.
 
     Parameters
     ----------
     name : {"a_pernix", "e_coli", "h_salinarum", "m_tuberculosis", "n_pharaonis", "synechocystis"}
-        The sequences are those that `load_genes` gives for the name.
+        Name of the genome; `load_genes` loads its sequences.
 
     Raises
     ------
     DataError, DatasetUnavailable
-        As `load_genes` does.
+        As for `load_genes`.
     """
     if name not in _VERIFIED:
-        raise DataError(f"found the data set {name!r}, expected one of {sorted(_VERIFIED)}")
+        raise DataError(f"there is no data set {name!r}. Data sets: {', '.join(sorted(_VERIFIED))}")
     path = find(f"genes/verified/{_VERIFIED[name]}.verified.gff.gz")
     (transcripts,) = _read_annotation(path).transcripts.values()
     return transcripts

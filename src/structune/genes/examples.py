@@ -25,26 +25,26 @@ _CODON = 3
 
 
 class SkippedGenesWarning(UserWarning):
-    """Some training genes are such that the model cannot learn from them."""
+    """Warns that some training genes cannot be used, and were skipped."""
 
 
 @dataclass
 class Examples:
-    """Parts of annotated sequences, and the genes that were left out, with the reasons."""
+    """Parts of annotated sequences, and the genes that were skipped, with the reasons."""
 
     sequences: list[str] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
     def report(self) -> None:
-        """Warn of what was left out; raise `DataError` if nothing is left."""
+        """Warn of skipped genes; raise `DataError` if there is no example."""
         report(len(self.sequences), self.skipped, stacklevel=4)
 
 
 def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> None:
-    """Warn of genes that were left out; raise `DataError` if there is no example."""
+    """Warn of skipped genes; raise `DataError` if there is no example."""
     if not n_examples:
-        reason = f": {skipped_text(skipped)}" if skipped else ""
-        raise DataError(f"found no gene to learn from{reason}")
+        reason = f"; skipped {skipped_text(skipped)}" if skipped else ""
+        raise DataError(f"there are no genes to train on{reason}")
     if skipped:
         text = f"skipped {len(skipped)} genes: {skipped_text(skipped)}"
         warnings.warn(text, SkippedGenesWarning, stacklevel=stacklevel)
@@ -67,11 +67,11 @@ class GeneExamples(Examples):
 def cut_examples(
     annotated: Iterable[AnnotatedSequence], flank: int, strands: Collection[str], donors: Collection[str]
 ) -> GeneExamples:
-    """An example for each gene: the gene, and up to `flank` bases, at most half of the way to the next one.
+    """Cut an example for each gene: the gene and up to `flank` bases on either side, at most half of the way
+    to the next gene.
 
-    Of several transcripts of a gene the longest is taken of those that make sense to the model. Left out are
-    genes without one, those that overlap or touch others, and those of strands that the model does not have.
-    Flanks keep away from what a reader skipped as they do from genes.
+    Of several transcripts the longest one that fits the model is taken. Genes without one are skipped, as are
+    those that overlap or touch others or lie on other strands. Genes that a reader skipped limit flanks, too.
     """
     found = GeneExamples()
     for s, sequence in enumerate(annotated):
@@ -103,7 +103,7 @@ def cut_examples(
 def _chosen(
     gene: list[Transcript], sequence: str, strands: Collection[str], donors: Collection[str]
 ) -> tuple[Transcript | None, str]:
-    """The transcript to learn from, or what is wrong with the longest."""
+    """The transcript to train on, or the problem of the longest one."""
     # the longest one that makes sense; if none does, what is wrong with the longest of all is told
     problem = ""
     for t in sorted(gene, key=lambda t: -t.length):
@@ -111,9 +111,9 @@ def _chosen(
         if any(b - a < _CODON for a, b in t.exons[1:-1]):
             problems.append("an exon of less than three bases between introns")
         if any(t.partial):
-            problems.append("not whole")
+            problems.append("incomplete")
         if t.strand not in strands:
-            problems.append(f"on the strand {t.strand}")
+            problems.append(f"on the {t.strand} strand")
         if not problems:
             return t, ""
         problem = problem or problems[0]

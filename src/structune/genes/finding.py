@@ -1,5 +1,5 @@
-"""Genes found by a model of organisms with introns or without: the command ``structune genes``, and its parts
-that evaluations use, too."""
+"""Finding genes, with or without introns: the command ``structune genes``, and the parts of it that
+evaluations use, too."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Found = list[tuple[AnnotatedSequence, tuple[Transcript, ...]]]
 
 
 def find_genes(file: str, model: str, finding: Finding) -> int:
-    """Find genes, and write them as soon as they are known; returns the exit code."""
+    """Find genes and write them as soon as they are known; returns the exit code."""
     targets = [None if finding.output == "-" else Path(finding.output), finding.proteins, finding.nucleotides]
     check_targets(targets, [])
     check_apart([file, model, finding.hints, finding.avoid], targets)
@@ -93,7 +93,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
 
     def check_hints(finder: Any) -> None:
         if finding.hints is not None and not getattr(finder, "has_introns", False):
-            raise DataError(f"{model}: found a model without introns, expected no --hints")
+            raise DataError(f"{model}: --hints needs a model of genes with introns; this one has none")
 
     def nearest_node(tree: MultitaskEstimator) -> str:
         """The node that is surest of the sequences, or an error that names all to choose from."""
@@ -102,8 +102,8 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
             node, _ = nearest(tree, sequences.ahead(), finding.code)
         except CapabilityError as error:
             nodes = ", ".join(tree.tree_.nodes)
-            raise CapabilityError(f"{model}: {error}; or --task with one of: {nodes}") from None
-        say(f"{file}: found {node!r} nearest")
+            raise CapabilityError(f"{model}: {error}; or give --task with one of: {nodes}") from None
+        say(f"{file}: using the model of the nearest node, {node!r}")
         return node
 
     adapts = bool(finding.adapt)
@@ -122,8 +122,8 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
         # from
         share = sure_share(MetagenomeFinder.pretrained(), sequences.ahead())
         if share > _DENSE:
-            what = f"genes without introns have {share:.0%} of the bases, as in bacteria and archaea"
-            say(f"{file}: {what}, for which is --model pretrained")
+            what = f"genes without introns cover {share:.0%} of the bases, as in bacteria and archaea"
+            say(f"{file}: {what}. For those use --model pretrained")
     finder.set_params(verbose=int(not finding.quiet))
     try:
         return adapt(finder, sequences.ahead(), finding.adapt)
@@ -159,17 +159,17 @@ class _Evidence:
                 n, which = sum(len(found[each]) for each in left), some_of(sorted(left), _SHOWN)
                 what = f"{n:,} {name if name == 'hints' else 'regions'}"
                 if len(left) == len(found):
-                    is_other = f"those that came have other names: {some_of(self._names, _SHOWN)}"
-                    say(f"{path}: nothing is used: all {what} are on {which}; {is_other}")
+                    is_other = f"but the sequences are named {some_of(self._names, _SHOWN)}"
+                    say(f"{path}: not used: all {what} are on {which}, {is_other}")
                 else:
-                    say(f"{path}: {what} are on sequences that did not come: {which}")
+                    say(f"{path}: {what} are on sequences that are not in the input: {which}")
             counts = sum((each.get(name, Counter()) for each in self._unused), Counter[str]())
             if text := misplaced_text(counts, sum(map(len, found.values()))):
                 say(f"{path}: {text}")
 
 
 def _write(finder: Finder, file: str, sequences: ReadAhead, evidence: _Evidence, finding: Finding) -> None:
-    """Write the genes of each block as soon as they are known, and say at the end what was strange."""
+    """Write the genes of each block as soon as they are known, and report at the end what was unusual."""
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
     head = {"gff3": writers.GFF3_HEAD, "genbank": "", "tsv": writers.TABLE_HEAD}[how]
@@ -205,7 +205,7 @@ def _write(finder: Finder, file: str, sequences: ReadAhead, evidence: _Evidence,
     if n_empty:
         say(f"{file}: sequences without bases: {n_empty:,}")
     if n_partial and finder.has_introns:
-        say(f"{file}: {n_partial:,} genes go on beyond ends of sequences, and are marked as partial")
+        say(f"{file}: {n_partial:,} genes continue beyond an end of their sequence and are marked as partial")
 
 
 # --- models -----------------------------------------------------------------------------------------------
@@ -220,13 +220,12 @@ def open_finder(
     meta: bool = False,
     adapts: bool = False,
 ) -> Finder:
-    """A model that train or tune saved, or that comes with structune; of a tree of tasks that of the
-    `node`, or the nearest. Whoever `adapts` it may have what organisms have in common;
-    `meta` asks for one for metagenomes.
+    """Load a model from train or tune, or an included model; of a tree of tasks the model of the `node`, or
+    of the nearest one. The common model of eukaryotes needs `adapts`; `meta` requires a metagenome model.
     """
     is_file = Path(path).is_file()
     if path == IN_COMMON and not (adapts or is_file):
-        raise DataError(f"{path}: found what organisms have in common, expected it adapted: genes --adapt 20")
+        raise DataError(f"{path}: this model must be adapted to a genome: use genes --adapt 20")
     found: Any
     if path == _PRETRAINED:
         is_tree = node is not None
@@ -238,26 +237,26 @@ def open_finder(
             found = load(path)
         except FileNotFoundError:
             shipped = ", ".join((_PRETRAINED, *ORGANISMS))
-            raise DataError(f"{path}: found no such file, expected one, or one of {shipped}") from None
+            raise DataError(f"{path}: no such file. Included models: {shipped}") from None
     if meta:
         check_class(found, MetagenomeFinder, path, "one for metagenomes")
     if isinstance(found, MultitaskEstimator):
         node = nearest(found) if node is None and nearest is not None else node
         if node is None:
             nodes = ", ".join(found.tree_.nodes)
-            raise DataError(f"{path}: found a model of several tasks, expected --task with one of: {nodes}")
+            raise DataError(f"{path}: the model has several tasks: give --task with one of: {nodes}")
         try:
             found = found.model(node)
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
     elif node is not None:
-        raise DataError(f"{path}: found a model without a tree of tasks, expected no --task")
+        raise DataError(f"{path}: --task needs a model with a tree of tasks; this one has none")
     finder: Any = check_class(found, (GeneFinder, OrfFinder), path, "a gene finder")
     if finder.needs_tracks:
-        raise CapabilityError(f"{path}: found a model that asks for tracks, which commands cannot give it")
+        raise CapabilityError(f"{path}: the model needs tracks, which only Python can provide")
     finder.set_params(n_jobs=n_jobs)
     if code is not None and finder.has_introns:
-        raise DataError(f"{path}: found a model with introns, expected no --code")
+        raise DataError(f"{path}: --code needs a prokaryotic model; this one is for genes with introns")
     opened: Finder = finder if code is None else finder.with_code(code)
     return opened
 
@@ -265,7 +264,7 @@ def open_finder(
 def with_suiting_code(
     finder: Finder, sequences: Sequence[AnnotatedSequence], name: str, is_free: bool
 ) -> Finder:
-    """A finder for the code that suits, if it `is_free` to be chosen; which other one suits is said."""
+    """A finder for the best genetic code if it `is_free` to be chosen; else print which code suits better."""
     if not isinstance(finder, OrfFinder) or not finder.has_probabilities:
         return finder
     better = surer_code(finder, sequences)
@@ -273,10 +272,11 @@ def with_suiting_code(
         return finder
     code, gain = better
     if is_free:
-        is_stop = "no" if code == WITHOUT_TGA else "a"
-        say(f"{name}: found that TGA is {is_stop} stop codon, as by --code {code}")
+        is_stop = "not a" if code == WITHOUT_TGA else "a"
+        say(f"{name}: TGA is {is_stop} stop codon here, so genetic code {code} is used")
         return finder.with_code(code)
-    say(f"{name}: the model is sure of {gain - 1:.0%} more bases by --code {code} than by code {finder.code}")
+    more = f"genes cover {gain - 1:.0%} more bases than with code {finder.code}"
+    say(f"{name}: --code {code} may suit better: {more}")
     return finder
 
 
@@ -288,9 +288,9 @@ def predicted(
     sequences: Iterable[AnnotatedSequence],
     evidence: Callable[[Sequence[AnnotatedSequence]], dict[str, Any]] = lambda some: {},
 ) -> Generator[Found, None, None]:
-    """Sequences and their genes, some at a time and in their order; `evidence` is what predict takes beside.
+    """Yield sequences with their genes, block by block and in order; `evidence` gives options of predict.
 
-    Once the iterator is closed, no more work is begun; what has begun goes on in its thread.
+    Once the iterator is closed, no more work is begun; work that has begun goes on in its thread.
     """
     # a thread a block of sequences, and one in each: many short sequences keep all of them busy, too
     alone, stopped = copy(finder).set_params(n_jobs=1), Event()  # threads share the sequences

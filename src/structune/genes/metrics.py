@@ -26,7 +26,7 @@ _MEASURES = ("sensitivity", "precision", "f1")
 
 
 class GeneAccuracy(NamedTuple):
-    """How well the genes of all sequences together were found, at one level."""
+    """Sensitivity, precision and F1 of the genes of all sequences together, at one level."""
 
     sensitivity: float
     precision: float
@@ -35,25 +35,25 @@ class GeneAccuracy(NamedTuple):
 
 @dataclass(frozen=True)
 class GeneScores:
-    """Counts on each sequence, and what follows from them.
+    """Counts of annotated and predicted genes on each sequence, and the accuracies that follow from them.
 
-    Where a ratio is 0/0 it is 1 if there is neither an annotated nor a predicted one, otherwise 0.
+    A ratio 0/0 counts as 1 if nothing is annotated and nothing predicted, otherwise as 0.
 
     Attributes
     ----------
     contigs : tuple of str
         Names of the sequences.
     counts : ndarray of int64, shape (n_contigs, 4, 4)
-        For each of `GENE_LEVELS`: how many are annotated, how many predicted, how many of the annotated were
-        found, and how many of the predicted are right. The last two differ for genes only, where two
-        predicted ones may each match a transcript of one annotated gene.
+        For each contig and each of `GENE_LEVELS`, four numbers: annotated, predicted, annotated and found,
+        predicted and correct. The last two differ only for genes, because two predicted genes may each match
+        a transcript of one annotated gene.
     """
 
     contigs: tuple[str, ...]
     counts: IntArray
 
     def pooled(self, level: str) -> GeneAccuracy:
-        """Accuracy at one of `GENE_LEVELS`, all sequences together."""
+        """Return the accuracy at one of `GENE_LEVELS`, for all sequences together."""
         sums = self.counts[:, _level(level)].sum(axis=0).astype(np.float64)
         return GeneAccuracy(*(float(_statistic(sums, measure)) for measure in _MEASURES))
 
@@ -64,38 +64,36 @@ class GeneScores:
 
     @property
     def exon(self) -> GeneAccuracy:
-        """Accuracy of the coding parts of exons, by both ends."""
+        """Accuracy of the coding parts of exons; both ends must be correct."""
         return self.pooled("exon")
 
     @property
     def transcript(self) -> GeneAccuracy:
-        """Accuracy of transcripts, by all their exons."""
+        """Accuracy of transcripts; all their exons must be correct."""
         return self.pooled("transcript")
 
     @property
     def gene(self) -> GeneAccuracy:
-        """Accuracy of genes, by at least one of their transcripts."""
+        """Accuracy of genes; at least one of their transcripts must be correct."""
         return self.pooled("gene")
 
 
 def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = None) -> GeneScores:
     """Compare predicted with annotated genes (Burset & Guigo 1996; Keibler & Brent 2003).
 
-    Sensitivity is the share of what is annotated that was found, precision (which the field calls
-    specificity) the share of what was predicted that is right. All levels tell the strands apart, and count
-    coding parts only. Bases count that are coding in any transcript. Exons are right if both ends are,
-    transcripts if all their exons are; equal ones count once. A gene is right if at least one of its
-    transcripts is.
+    Sensitivity is the share of annotated items that are predicted. Precision (called specificity in gene
+    finding) is the share of predicted items that are annotated. All levels distinguish the strands and use
+    coding parts only. A base is coding if any transcript says so. An exon is correct if both its ends are, a
+    transcript if all its exons are; equal ones count once. A gene is correct if one of its transcripts is.
 
     Parameters
     ----------
     annotated, predicted : mapping of str to transcripts, or iterable of Transcript
-        By contig, or all of them. Contigs without genes count as sequences if they are keys.
+        Transcripts by contig, or all of them. Contigs without genes count as sequences if they are keys.
     regions : mapping of str to intervals, optional
-        Where the annotation is known, by contig: 0-based half-open intervals. Nothing is scored on contigs
-        that have none. Only bases within them count; exons and transcripts count, whole, if one of their
-        coding bases lies within, and genes if one of their transcripts counts: across a border they are right
-        or wrong as anywhere.
+        Annotated regions of each contig: 0-based, half-open intervals. Contigs without regions are not
+        scored. Only bases within the regions count. Exons and transcripts count as a whole if one of their
+        coding bases lies within, and genes if one of their transcripts counts.
     """
     both, counts = [counted(of, regions) for of in (annotated, predicted)], dict[str, list[tuple[int, ...]]]()
     for contig in dict.fromkeys([*both[0], *both[1]]):
@@ -123,17 +121,18 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
 def gene_difference(
     a: GeneScores, b: GeneScores, level: str, measure: str, n: int = 2000, random_state: int | None = 0
 ) -> Difference:
-    """Difference in pooled accuracy, b minus a, with a 95 % percentile interval over sequences.
+    """Compute the difference in pooled accuracy, b minus a, with a 95 % bootstrap interval over sequences.
 
     Parameters
     ----------
     a, b : GeneScores
-        Of two predictions against the same annotation.
+        Scores of two predictions against the same annotation.
     level : {"nucleotide", "exon", "transcript", "gene"}
     measure : {"sensitivity", "precision", "f1"}
     n : int
-        Number of resamples.
+        Number of bootstrap resamples.
     random_state : int, optional
+        Random seed of the resamples.
 
     Raises
     ------
@@ -141,18 +140,20 @@ def gene_difference(
         There is no such level or measure, the annotations differ, or there are no sequences.
     """
     if measure not in _MEASURES:
-        raise DataError(f"found the measure {measure!r}, expected one of {_MEASURES}")
+        raise DataError(f"there is no measure {measure!r}. Measures: {', '.join(_MEASURES)}")
     contigs, at, none = dict.fromkeys([*a.contigs, *b.contigs]), _level(level), np.zeros(4, np.int64)
     known = [dict(zip(of.contigs, of.counts[:, at], strict=True)) for of in (a, b)]
     counts_a, counts_b = (np.array([of.get(c, none) for c in contigs]).reshape(-1, 4) for of in known)
     if not np.array_equal(counts_a[:, 0], counts_b[:, 0]):
-        raise DataError("found scores against two annotations, expected the same one")
+        raise DataError("both scores must be against the same annotation, but their counts differ")
     return paired_difference(counts_a, counts_b, lambda sums: _statistic(sums, measure), n, random_state)
 
 
 def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
-    """The last three bases of genes, in place of the genes: scores of these, at the exon level, tell how many
-    genes were found, wherever they start. The start codons of many annotations are uncertain.
+    """Replace each transcript by its last three bases, the stop codon.
+
+    Scores of these at the exon level count the genes that were found, wherever they start. The start codons
+    of many annotations are uncertain.
     """
     return {
         contig: [
@@ -175,7 +176,7 @@ def counted(genes: Genes, regions: Regions | None = None) -> dict[str, list[Tran
 
 
 def gene_regions(annotated: Genes, margin: int) -> dict[str, Intervals]:
-    """Spans of annotated genes from the first to the last coding base, and `margin` bases on either side."""
+    """Return the spans of annotated genes, by contig, with `margin` bases on either side, as intervals."""
     return {
         contig: _union((max(t.start - margin, 0), t.end + margin) for t in transcripts)
         for contig, transcripts in _by_contig(annotated).items()
@@ -222,7 +223,7 @@ def _n_bases(transcripts: Iterable[Transcript], within: Intervals | None) -> int
 def _level(level: str) -> int:
     """The place of a level among `GENE_LEVELS`; refuses one that there is not."""
     if level not in GENE_LEVELS:
-        raise DataError(f"found the level {level!r}, expected one of {GENE_LEVELS}")
+        raise DataError(f"there is no level {level!r}. Levels: {', '.join(GENE_LEVELS)}")
     return GENE_LEVELS.index(level)
 
 

@@ -19,11 +19,11 @@ _CODES[ord("U")] = _CODES[ord("u")] = 3
 def encode_letters(text: str, name: str) -> NDArray[np.int8]:
     """Places in `LETTERS`; `name` is for errors."""
     if not isinstance(text, str):
-        raise DataError(f"{name}: found {type(text).__name__}, expected nucleotides")
+        raise DataError(f"{name} must be a string of nucleotides, not {type(text).__name__}")
     codes = _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
     wrong = np.flatnonzero(codes < 0)
     if wrong.size:
-        raise DataError(f"{name}: found {text[wrong[0]]!r} at position {wrong[0] + 1}, expected a nucleotide")
+        raise DataError(f"{name}, position {wrong[0] + 1}: {text[wrong[0]]!r} is not a nucleotide")
     return codes
 
 

@@ -1,4 +1,4 @@
-"""Options of the commands of genes; nothing heavy is imported here, so that ``--help`` comes at once."""
+"""Options of the gene commands. Nothing heavy is imported here, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reading:
         "--sequences",
         "-s",
         metavar="FASTA",
-        help="FASTA of the sequences, also .gz; given once for each annotation, in their order.",
+        help="FASTA file of the sequences, also compressed. Give one for each annotation, in the same order.",
     )
 
 
@@ -38,8 +38,8 @@ class Learning(Reading):
 
     stop_codon: Literal["auto", "included", "excluded"] = option(
         "auto",
-        help="Whether coding parts include the stop codon, which some files leave out. auto: it is added to "
-        "transcripts that end before one.",
+        help="Whether the coding sequences (CDS) in the annotation include the stop codon. auto: add it to "
+        "transcripts that end directly before a stop codon.",
     )
 
 
@@ -50,8 +50,8 @@ class ProkaryoticLearning(Learning):
     code: int | None = option(
         None,
         panel="Model",
-        help="NCBI's number of the genetic code: 11, or 4 for Mycoplasma and its relatives. By default "
-        "that of the genes (transl_table), or 11.",
+        help="NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives. By default the "
+        "code of the annotated genes (transl_table), or 11.",
     )
 
 
@@ -62,17 +62,19 @@ class Scoring:
     task: str | None = _of_prediction(
         None,
         metavar="NODE",
-        help="Leaf or inner node whose model to use, of a model that train --tree wrote.",
+        help="Node of the tree (leaf or inner node) whose model to use. Needs a model from train --tree.",
     )
     code: int | None = option(
         None,
-        help="NCBI's number of the genetic code, for prokaryotic models. By default that of the model; with "
-        "--task or pretrained it is 4 if the first million bases show that TGA is no stop codon.",
+        help="NCBI number of the genetic code, for prokaryotic models. The default is the code of the "
+        "model. With --task or pretrained it is 4 if the first million bases show that TGA is not a stop "
+        "codon.",
     )
     margin: int | None = option(
         None,
         min=0,
-        help="Compare only within so many bases of annotated genes, where other genes would be known.",
+        help="Compare only annotated genes and the N bases on either side of them. Use it if the rest of the "
+        "sequence is not annotated.",
     )
     jobs: int = jobs_option("Evaluation")
 
@@ -84,53 +86,57 @@ class Finding:
     task: str | None = _of_prediction(
         None,
         metavar="NODE",
-        help="Leaf or inner node whose model to use, of pretrained or a model that train --tree wrote. By "
-        "default the inner node of your own tree that is surest of most of the sequence.",
+        help="Node of the tree (leaf or inner node) whose model to use. Needs pretrained or a model from "
+        "train --tree. By default, for your own tree, the inner node that fits the sequences best.",
     )
     adapt: int = _of_prediction(
         0,
         min=0,
         metavar="ROUNDS",
-        help="First learn the genome itself from the genes that the model finds there, in at most so many "
-        "rounds, such as 20. For whole genomes of organisms that are not those of the training.",
+        help="Adapt the model to the genome first, by self-training on the genes that it finds there. Stops "
+        "after at most ROUNDS rounds; 20 is a good value. Use it for whole genomes of new organisms.",
     )
     meta: bool = _of_prediction(
         False,
-        help="The sequences are contigs of many organisms. Needs a model for metagenomes, as pretrained is.",
+        help="Treat each sequence as a contig of an unknown organism. Needs a metagenome model, such as "
+        "pretrained.",
     )
     code: int | None = _of_prediction(
         None,
-        help="NCBI's number of the genetic code, for prokaryotic models. By default that of the model; with "
-        "--adapt, --task or pretrained it is 4 if the sequences show that TGA is no stop codon.",
+        help="NCBI number of the genetic code, for prokaryotic models. The default is the code of the "
+        "model. With --adapt, --task or pretrained it is 4 if the sequences show that TGA is not a stop "
+        "codon.",
     )
     hints: Path | None = option(
         None,
         panel="Prediction",
-        help="Evidence for genes with introns: junctions of RNA reads and aligned proteins, in GFF as "
-        "AUGUSTUS, ProtHint or miniprot write it, or SJ.out.tab of STAR. Not used by --adapt.",
+        help="File of evidence for genes with introns: splice junctions from RNA reads, or aligned proteins. "
+        "Reads GFF from AUGUSTUS, ProtHint or miniprot, and SJ.out.tab from STAR. --adapt ignores it.",
     )
     hint_weight: float = _of_prediction(
         6.0,
         min=0.0,
         max=1000.0,
-        help="What an intron of ten reads adds to the score of genes that have it, as log odds.",
+        help="Log odds that an intron hint with ten or more reads adds to the score of a gene that has the "
+        "intron.",
     )
     avoid: Path | None = option(
         None,
         panel="Prediction",
-        help="Regions that genes keep away from: RNA genes and repeats of a GFF file, or all regions of a "
-        "BED file.",
+        help="File of regions where no genes are predicted: the RNA genes and repeats in a GFF file, or all "
+        "regions in a BED file.",
     )
     closed: bool = _of_prediction(
         False,
-        help="Predict no genes beyond ends of sequences and, with prokaryotic models, beyond gaps.",
+        help="Predict only complete genes: none that continue beyond the end of a sequence or, with "
+        "prokaryotic models, into a gap.",
     )
     output: str = output_option()
     format: Literal["gff3", "genbank", "tsv"] | None = option(
         None,
         panel="Output",
-        help="genbank: the sequences with their genes and proteins. tsv: a table, a line a gene. By default "
-        "by the ending of --output, or gff3.",
+        help="Output format. genbank: the sequences with genes and proteins. tsv: a table with one line per "
+        "gene. By default chosen by the file name extension of --output, or gff3.",
     )
     proteins: Path | None = option(None, panel="Output", help="Write the proteins to this FASTA file.")
     nucleotides: Path | None = option(
@@ -139,7 +145,7 @@ class Finding:
     skip_bad: bool = option(
         False,
         panel="Running",
-        help="Leave out sequences that cannot be read, report each, and end with exit code 1.",
+        help="Skip sequences that cannot be read, report each of them, and end with exit code 1.",
     )
     jobs: int = jobs_option()
     quiet: bool = quiet_option()

@@ -1,4 +1,4 @@
-"""Genes along a sequence, of an annotation and of predictions below each other."""
+"""Plots of genes along a sequence: an annotation and predictions below each other."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ def plot_genes(
     title: str | None = None,
     path: Path = None,
 ) -> Figure:
-    """Tracks of genes: boxes are coding parts, lines introns, tips show the strand.
+    """Plot tracks of genes: boxes are coding parts, lines are introns, arrow tips show the strand.
 
-    Coding parts and introns that not all tracks have, by both ends, stand out in colour. Genes beyond
-    [start, end) are left out, and those that go beyond it are cut off.
+    Coding parts and introns that differ between the tracks have another color. Genes outside of [start, end)
+    are not shown.
 
     Parameters
     ----------
     tracks : mapping of str to iterables of Transcript
-        Such as ``{"annotated": ..., "predicted": ...}``, all of one sequence.
+        Genes of one sequence by track, such as ``{"annotated": ..., "predicted": ...}``.
     start, end : int
-        What to show: a half-open interval, 0-based. The axis counts from 1.
+        Interval to show, 0-based and half-open. The axis counts from 1.
     title : str, optional
+        Title of the figure.
     path : path, optional
-        Where to save the figure; the ending tells the format.
+        File to save the figure to; the file name extension gives the format.
 
     Returns
     -------
     matplotlib.figure.Figure
-        For pyplot to show, if there is no path.
+        The figure. Without a path, pyplot can show it.
 
     Raises
     ------
@@ -57,7 +58,7 @@ def plot_genes(
         matplotlib is not installed, there are no tracks, or the interval is empty.
     """
     if not tracks or not 0 <= start < end:
-        raise DataError(f"found {len(tracks)} tracks from {start} to {end}, expected some, and start < end")
+        raise DataError(f"give at least one track, and start < end, not {len(tracks)} and {start} to {end}")
     inside = {name: [t for t in of if t.end > start and t.start < end] for name, of in tracks.items()}
     shared = set.intersection(*({part for t in of for part in _parts(t)} for of in inside.values()))
     rows = {name: _rows(of, 0.02 * (end - start)) for name, of in inside.items()}

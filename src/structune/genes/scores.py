@@ -1,4 +1,4 @@
-"""How well genes were found: on the terminal, as JSON and on a page."""
+"""Evaluation of predicted genes: on the terminal, as JSON and on a page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.table import Table
 
 from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
+from structune.files.text import without_compression
 from structune.genes.finding import Finder, ReadAhead, predicted, with_suiting_code
 from structune.genes.formats.genomes import longer, paired, read_genomes
 from structune.genes.formats.gff import read_annotation
@@ -29,20 +30,20 @@ if TYPE_CHECKING:
 
 Genes = Mapping[str, Sequence[Transcript]]
 _MEANINGS = {
-    "sensitivity": "share of what is annotated that was found",
-    "precision": "share of what was predicted that is annotated so",
+    "sensitivity": "share of annotated items that were predicted",
+    "precision": "share of predicted items that are annotated",
     "nucleotide": "a coding base",
-    "exon": "a coding part, right if both its ends are",
-    "transcript": "right if all its coding parts are",
-    "gene": "right if one of its transcripts is",
-    "stop codon": "right if a transcript ends there, wherever it starts",
+    "exon": "a coding part; correct if both its ends are",
+    "transcript": "correct if all its coding parts are",
+    "gene": "correct if one of its transcripts is",
+    "stop codon": "correct if a transcript ends there, wherever it starts",
 }
-_ENDINGS = tuple(f"{kind}{packed}" for kind in (".gff3", ".gff", ".gtf") for packed in ("", ".gz"))
+_ENDINGS = (".gff3", ".gff", ".gtf")
 
 
 @dataclass(frozen=True)
 class GeneEvaluation:
-    """What was found of what is annotated."""
+    """Comparison of predicted with annotated genes."""
 
     annotated: Genes  # those that count
     predicted: Genes
@@ -53,11 +54,11 @@ class GeneEvaluation:
     def of_genes(cls, true: Genes, found: Genes, margin: int | None) -> Self:
         """Compare genes by the names of their sequences; those that go on beyond an end do not count."""
         if not any(true.values()):
-            raise DataError("found no annotated gene, expected some to compare with")
+            raise DataError("the annotation has no genes to compare with")
         regions = None if margin is None else gene_regions(true, margin)
         whole = {contig: tuple(t for t in of if not any(t.partial)) for contig, of in found.items()}
         if n := sum(map(len, found.values())) - sum(map(len, whole.values())):
-            say(f"left out {n} predicted genes that go on beyond an end of what is known")
+            say(f"skipped {n} predicted genes that continue beyond an end of their sequence or into a gap")
         stops = gene_scores(stop_codons(true), stop_codons(whole), regions)
         return cls(counted(true, regions), counted(whole, regions), gene_scores(true, whole, regions), stops)
 
@@ -102,14 +103,14 @@ class GeneEvaluation:
             for error in _errors(name, annotated.get(name, ()), predicted.get(name, ()))
         ]
         if not errors:
-            yield Section("Errors", [Text("All predicted genes are as annotated.")])
+            yield Section("Errors", [Text("All predicted genes agree with the annotation.")])
             return
         number = Counter(error.mistake for error in errors)
         mistakes = [(mistake, _MISTAKES[mistake], f"{n:,}") for mistake, n in number.most_common()]
         rows = [(name, mistake, t.strand, f"{t.start + 1:,}", f"{t.end:,}") for name, t, mistake in errors]
         texts, numbers = ["sequence", "error", "strand"], ["from", "to"]
         every = Fold("All errors, along the sequences", [make_table("", texts, numbers, rows, _MOST_ROWS)])
-        of_each = make_table("", ["error", "what it is"], ["transcripts"], mistakes, len(mistakes))
+        of_each = make_table("", ["error", "meaning"], ["transcripts"], mistakes, len(mistakes))
         yield Section("Errors", [of_each, every])
         clusters = [[errors[0]]]  # of errors that lie near each other
         for error in errors[1:]:
@@ -148,7 +149,7 @@ class PredictedGenes:
     @classmethod
     def read(cls, path: str, scoring: Scoring) -> Self:
         if scoring.task is not None or scoring.code is not None:
-            raise DataError(f"{path}: found predicted genes, expected a model with --task or --code")
+            raise DataError(f"{path}: --task and --code need a model, not a file of predicted genes")
         found = read_annotation(Path(path))
         _tell_skipped(path, found.skipped)
         return cls(path, found.transcripts)
@@ -158,10 +159,10 @@ class PredictedGenes:
         beyond = [contig for contig in found if contig not in true]
         if beyond:
             n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
-            message = f"{self.path}: found {n} transcripts on sequences that the annotation lacks, {first}"
+            message = f"{self.path}: {n} transcripts are on sequences that the annotation lacks, {first}"
             if len(beyond) == len(found):
-                known = f"its names, such as {next(iter(true))!r}" if true else "some with genes"
-                raise DataError(f"{message}; expected {known}")
+                known = f"its sequences are named {next(iter(true))!r}, ..." if true else "it has no genes"
+                raise DataError(f"{message}; {known}")
             say(message)
         # some files leave stop codons out of coding parts: both get them, if they agree then only
         choices = [(true, found), (true, _longer(found)), (_longer(true), found)]
@@ -173,7 +174,7 @@ class PredictedGenes:
         if agreeing[best] <= 2 * agreeing[0]:
             return GeneEvaluation.of_genes(true, found, margin)
         which = "predicted" if best == 1 else "annotated"
-        say(f"{self.path}: the {which} genes end before their stop codons, which were added to them")
+        say(f"{self.path}: the {which} genes end before their stop codons; these were added")
         return GeneEvaluation.of_genes(*choices[best], margin)
 
 
@@ -190,7 +191,7 @@ def _end_of(t: Transcript) -> tuple[str, str, int]:
 
 
 def is_annotation(path: str | Path) -> bool:
-    return Path(path).name.lower().endswith(_ENDINGS)
+    return without_compression(str(path).lower()).endswith(_ENDINGS)
 
 
 def read_telling_skipped(files: Sequence[str], sequences: Sequence[Path]) -> Iterator[AnnotatedSequence]:
@@ -217,7 +218,7 @@ def annotated_genes(files: Sequence[str], sequences: Sequence[Path]) -> Genes:
         _tell_skipped(str(path), skipped)
         for contig, transcripts in of_file:
             if contig in found:
-                raise DataError(f"{path}: found the sequence {contig!r} again, expected each once")
+                raise DataError(f"{path}: the sequence {contig!r} was already read; names must be unique")
             found[contig] = transcripts
     return found
 
@@ -234,14 +235,14 @@ _MOST_ROWS, _MOST_DRAWN = 300, 12
 _FAR = 3_000  # bases between errors of two pictures
 _WIDEST = 40_000  # bases of a picture, where one gene is not longer
 _MISTAKES = {
-    "missed": "an annotated gene, where nothing is predicted on its strand",
-    "not annotated": "a predicted gene, where nothing is annotated on its strand",
-    "other start": "it ends at the annotated stop codon",
-    "other ends or introns": "it overlaps with an annotated gene",
+    "missed": "an annotated gene that no predicted gene on its strand overlaps",
+    "not annotated": "a predicted gene that no annotated gene on its strand overlaps",
+    "other start": "a predicted gene that ends at the annotated stop codon, but starts elsewhere",
+    "other ends or introns": "a predicted gene that overlaps an annotated gene",
 }
 _TOLD = (
-    "Where most errors are. Orange are coding parts and introns that the other track does not have. Tips "
-    "show the strand."
+    "The regions with the most errors. Coding parts and introns that the other track does not have are "
+    "orange. Arrow tips show the strand."
 )
 
 

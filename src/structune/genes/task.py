@@ -1,4 +1,4 @@
-"""Genes on the command line: how annotations are read, and what is told and written of genes."""
+"""Genes on the command line: reading annotations, training, and what is printed and written."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MOST_BASES, _MOST_SEQUENCES = 1 << 23, 1 << 14  # that are in memory at a time,
 _LONG = 10_000  # bases of a sequence that has genes
 _MANY, _HARDLY = 300, 0.01  # genes, and the share of them with introns
 _MODEL = (
-    "A file that train or tune wrote, of genes or prokaryotic-genes; or a model that comes with structune: "
-    "pretrained, for bacteria and archaea; fly, a_thaliana or c_elegans"
+    "Model file from train or tune, of type genes or prokaryotic-genes. Or an included model: pretrained "
+    "(bacteria and archaea), fly, a_thaliana or c_elegans"
 )
 
 
@@ -38,7 +38,7 @@ class Source:
         "--model",
         "-m",
         metavar="MODEL",
-        help=f"{_MODEL}; or, with --adapt, eukaryotes.",
+        help=f"{_MODEL}; with --adapt also eukaryotes.",
         panel="Prediction",
     )
 
@@ -47,27 +47,28 @@ def _find(files: Sequence[str], source: Source, finding: Finding) -> int:
     from structune.genes.finding import find_genes
 
     if len(files) != 1:
-        raise DataError(f"found {len(files)} files of sequences, expected one: put them into one file.")
+        raise DataError(f"the command takes one file of sequences, not {len(files)}: join them into one file")
     return find_genes(files[0], source.model, finding)
 
 
 _FIND = OwnCommand(
     about=(
         "Find the genes of DNA sequences.",
-        "Genes come in the order of SEQUENCES, which are not held in memory as a whole unless a model is "
-        "chosen or adapted by them. What was found before Ctrl-C or a wrong line has been written then.",
-        "The score of a gene is the mean probability of its bases being coding; with prokaryotic models it "
-        "is the probability of the gene, with both its ends. Models of losses other than log give none.",
-        "Genes may go beyond the ends of a sequence, and with prokaryotic models of ten or more unknown "
-        "bases in a row: they lack a start or a stop codon then, and are marked as partial. Lower case "
+        "Genes are written in the order of SEQUENCES. The file is read piece by piece, unless the model is "
+        "chosen by or adapted to the sequences. After Ctrl-C or a wrong line, the genes found so far are in "
+        "the output.",
+        "The score of a gene is the mean probability that its bases are coding. With prokaryotic models it "
+        "is the probability of the gene with both its ends. Only models with the log loss give scores.",
+        "Genes may continue beyond the ends of a sequence and, with prokaryotic models, into gaps of ten or "
+        "more unknown bases. Such genes lack a start or stop codon and are marked as partial. Lower case "
         "counts as upper case.",
     ),
-    inputs="One file: FASTA or GenBank, also .gz; - is standard input.",
+    inputs="One FASTA or GenBank file, also compressed; - is standard input.",
     metavar="SEQUENCES",
     options=(Source, Finding),
     work=_find,
     rules=(
-        Rule("--meta", forbids=("--task", "--adapt"), because="each contig has a model of its own"),
+        Rule("--meta", forbids=("--task", "--adapt"), because="each contig gets its own model"),
         Rule("--hint-weight", needs=("--hints",)),
     ),
 )
@@ -79,15 +80,15 @@ class GenesTask(Task):
     estimator = "structune.genes.eukaryotes.gene_finder:GeneFinder"
     learns = "to find genes with introns"
     about = (
-        "Genes that overlap others, or that lack a start or stop codon, splice sites or whole codons, are "
-        "left out and named. Tuning holds out genes, with what is around them; its method majorize takes a "
-        "small part of the time of implicit, and finds worse models."
+        "Genes are skipped and reported if they overlap other genes, lack a start codon, stop codon or "
+        "splice sites, or do not consist of whole codons. Tuning holds out genes together with the bases "
+        "around them. The tuning method majorize is much faster than implicit, but finds worse models."
     )
     files = (
-        "Genes on their sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 or GTF with "
-        "--sequences; also .gz."
+        "Annotated sequences: GenBank, GFF3 with the sequences after ##FASTA, or GFF3 or GTF with "
+        "--sequences; also compressed."
     )
-    inputs = "FASTA or GenBank, also .gz."
+    inputs = "FASTA or GenBank, also compressed."
     parts = "bases"
     reading_options = Reading
     learning_options: ClassVar[type] = Learning
@@ -97,12 +98,12 @@ class GenesTask(Task):
     own: ClassVar[Mapping[str, OwnCommand]] = {"genes": _FIND}
     has_trees = True
     evaluates = (
-        "Shows sensitivity, precision (which the field calls specificity) and F1 of coding bases, exons, "
-        "transcripts, genes and stop codons, of all sequences together. Predicted genes that go on beyond an "
-        "end of their sequence are left out.\n\n"
-        "MODEL can be one of genes or prokaryotic-genes, one that comes with structune (pretrained, fly, "
+        "Shows sensitivity, precision (called specificity in gene finding) and F1 of coding bases, exons, "
+        "transcripts, genes and stop codons, for all sequences together. Predicted genes that continue "
+        "beyond an end of their sequence do not count.\n\n"
+        "MODEL is a model of type genes or prokaryotic-genes, an included model (pretrained, fly, "
         "a_thaliana, c_elegans), or a .gff3, .gff or .gtf file of genes that any program predicted. "
-        "Annotations need no sequences beside such a file."
+        "With such a file, the annotation needs no sequences."
     )
     examples: ClassVar[tuple[str, ...]] = (
         "structune train genes genes.gb --model genes.structune --penalty 5",
@@ -125,13 +126,13 @@ class GenesTask(Task):
         """Change an estimator by what a file says of its genes."""
 
     def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
-        """Say what is strange for a model of this kind."""
+        """Print what is unusual for a model of this type."""
         from structune.cli.terminal import say
 
         genes = {(each.name, t.gene): bool(t.introns) for each in data for t in each.transcripts}
         if len(genes) >= _MANY and sum(genes.values()) < _HARDLY * len(genes):
             some = f"{sum(genes.values()):,} of {len(genes):,} genes"
-            say(f"{name}: found introns in {some}: those of bacteria and archaea are for prokaryotic-genes")
+            say(f"{name}: only {some} have introns. For bacteria and archaea use prokaryotic-genes")
 
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
         from structune.cli.terminal import say
@@ -152,8 +153,8 @@ class GenesTask(Task):
         told = f"{n_genes:,} annotated genes on {len(data):,} sequences of {n_bases:,} bases"
 
         def left_out() -> list[tuple[str, str]]:
-            """How many of the annotated genes: what readers skipped is none of these."""
-            return [("left out", f"{len(model.skipped_) - len(skipped):,} of these genes")]
+            """How many annotated genes training skipped; those that the reader skipped are not annotated."""
+            return [("skipped", f"{len(model.skipped_) - len(skipped):,} of these genes")]
 
         return Examples((data, [each.transcripts for each in data]), [("data", told)], told_after=left_out)
 
@@ -222,14 +223,14 @@ class ProkaryoticGenesTask(GenesTask):
     estimator = "structune.genes.prokaryotes.prokaryotic_gene_finder:ProkaryoticGeneFinder"
     learns = "to find the genes of bacteria and archaea"
     about = (
-        "Genes that overlap others by more than 60 bases, are shorter than 90, are in several parts, or lack "
-        "a start codon (ATG, GTG or TTG) or a stop codon, are left out and named. Tuning holds out parts of "
-        "about five genes."
+        "Genes are skipped and reported if they overlap others by more than 60 bases, are shorter than 90 "
+        "bases, consist of several parts, or lack a start codon (ATG, GTG or TTG) or a stop codon. Tuning "
+        "holds out pieces of about five genes each."
     )
     learning_options = ProkaryoticLearning
     space = ()
     parameters = ("loss", "starts")
-    rules = (Rule("--starts", forbids=("--tree",), because="genes of trees begin as annotated"),)
+    rules = (Rule("--starts", forbids=("--tree",), because="models of a tree use annotated starts"),)
     examples = (
         "structune train prokaryotic-genes genome.gbff.gz --model genes.structune",
         "structune train prokaryotic-genes E.coli.gb new=x.gb --tree tree.nwk --model tree.structune",
@@ -255,7 +256,7 @@ class ProkaryoticGenesTask(GenesTask):
         codes.update(t.code for each in data for t in each.transcripts if t.code is not None)
         for code, n in codes.most_common(1):
             if not OrfRules(model.code).has_stops(code):
-                say(f"{name}: found transl_table={code} of {n:,} genes, learned by that genetic code")
+                say(f"{name}: {n:,} genes have transl_table={code}, so training uses that genetic code")
                 model.set_params(code=code)
 
     def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:
@@ -265,7 +266,7 @@ class ProkaryoticGenesTask(GenesTask):
         n_empty = sum(not each.transcripts for each in long)
         if 2 * n_empty > len(long):
             where = f"{n_empty:,} of {len(long):,} sequences of {_LONG:,} bases or more"
-            say(f"{name}: found no gene on {where}, which are not learned from")
+            say(f"{name}: {where} have no annotated gene, and are not used for training")
 
     def warm(self) -> None:
         """Learn, and find genes with the model that comes with structune."""

@@ -13,11 +13,29 @@ from typing import Any
 import numba
 import numpy as np
 import platformdirs
+from numba.core import event
+
+import structune.kernels
 
 # not True: that lets the compiler assume that no nan or inf exists, and range checks vanish
 _FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 _GROUND = Path(__file__).parent
 _in_use = set[Path]()  # folders of the kernels that are imported
+
+
+class _FirstCompilation(event.Listener):
+    """Calls what is to be called before the first kernel is compiled."""
+
+    def on_start(self, event):
+        call, structune.kernels.on_first_compilation = structune.kernels.on_first_compilation, None
+        if call is not None:
+            call()
+
+    def on_end(self, event):
+        pass
+
+
+event.register("numba:compile", _FirstCompilation())
 
 
 def _fingerprint(sources: Path) -> str:

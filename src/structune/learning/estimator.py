@@ -1,6 +1,6 @@
-"""What all estimators share: they fit the weights of a structure, keep what came out, and save it.
+"""Base class of all estimators: fits the weights of a structure, keeps the results, and saves them.
 
-How weights are fitted is in `structune.learning.fitting`, which is imported when a fit begins.
+The fitting itself is in `structune.learning.fitting`, which is imported when a fit begins.
 """
 
 from __future__ import annotations
@@ -34,23 +34,25 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Shard)
 Blocks = Callable[[], Iterable[Any]]
 _PIECES_PER_THREAD = 4
-_WARM = "a warm start keeps the precisions of the fit before"
+_WARM = "a warm start keeps the penalties of the previous fit"
 # fitted attributes that are not of the structure
 _LEARNED = ("coef_", "penalty_", "l1_", "group_names_", "group_sizes_", "history_", "status_", "passes_")
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Training examples, encoded.
+    """Encoded training examples.
 
     Attributes
     ----------
     structure : Structure
+        Structure that was built from the examples.
     shard : Shard
+        The examples, encoded by the structure.
     groups : array-like, shape (n_examples,), optional
-        Examples of one group stay on one side of every held-out split.
+        Group of each example. Examples of one group are never split between training and held-out data.
     attributes : dict
-        What the fitted estimator is to know of them, by the names of its attributes.
+        Attributes that `fit` sets on the estimator, by name.
     """
 
     structure: Any
@@ -61,62 +63,74 @@ class Encoded:
 
 @parameters
 class StructuredEstimator(FitsOnExecutor, ABC):
-    """The weights of a structure, fitted with a given penalty or with one that a tuner chooses.
+    """Base class of estimators: fits the weights of a structure, with given or tuned penalties.
 
-    A subclass is the estimator of a kind (`structune.kinds`), declared with the decorator `parameters`. Its
-    ``fit`` calls `_fit` with what `_encode_training` gives; it has the property `_structure` and, for its
-    files, `_pack` and the class method ``_from_file``.
+    A subclass is the estimator of a model type (`structune.kinds`) and is declared with the decorator
+    `parameters`. Its ``fit`` passes the result of `_encode_training` to `_fit`. It has the property
+    `_structure`, and for model files the method `_pack` and the class method ``_from_file``.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes: one by name, or an object of `structune.learning`.
+        Loss function that training minimizes: a name, or a loss object of `structune.learning`.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
+        precision, that is, the inverse variance, of a Gaussian prior. A dict maps names of groups to numbers;
+        groups that it does not name get 1. By default the strengths are tuned, or 1 without tuning. A value
+        of 0 is allowed only for groups with an `l1` above 0.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number for all groups of weights, or one per group name (0 for other groups). Numbers
+        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
+        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", but None
-        with `penalty`, a number for `l1`, or `constraints`, for a warm start, for losses that are not smooth,
-        and with one example. None fits with `penalty`. "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights. "implicit" lowers the loss
+        on held-out examples along its gradient. "majorize" and "direct" integrate the strengths out and need
+        no held-out examples. "grid" tries values that all groups share. None uses `penalty`. "auto" means
+        "implicit"; but it means None if `penalty`, a number for `l1`, or `constraints` is given, for a warm
+        start, for a loss that is not smooth, and with a single example. "implicit" and "direct" need the log
+        loss.
     groups : "kind", "single", "separate", or callable
-        Which weights share a regularization strength: those of one kind of feature; all; none; or those that
-        a function of a weight's name gives the same group name.
+        Groups of weights that share a regularization strength. "kind": one group per type of feature.
+        "single": one group for all weights. "separate": one group per weight. A callable takes the name of a
+        weight and returns the name of its group.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
+        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
+        tuners choose them anew.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_weights,)
+        Weights.
     penalty_ : ndarray, shape (n_groups,)
-        Empty, as `l1_`, `group_names_` and `group_sizes_` are, for weights that were not fitted here.
+        L2 regularization strength of each group. This array, `l1_`, `group_names_` and `group_sizes_` are
+        empty for imported weights.
     l1_ : ndarray, shape (n_groups,)
+        L1 regularization strength of each group.
     group_names_ : tuple of str
+        Names of the groups of weights.
     group_sizes_ : ndarray of int, shape (n_groups,)
-        Weights in each group.
+        Number of weights in each group.
     history_ : list of dict
-        What happened, step by step.
+        One record per step of the fit.
     status_ : str
-        "converged", "iterations", "stalled", "budget" or "interrupted"; "imported" for weights that were not
-        fitted here.
+        How the fit ended: "converged", "iterations" (limit reached), "stalled", "budget" (time limit reached)
+        or "interrupted"; "imported" for weights that were not fitted.
     passes_ : float
-        Passes over the training data that the fit took.
+        Number of passes over the training data that the fit took.
     extra_ : dict
-        What was saved with a loaded model.
+        Extra data from the model file.
     """
 
     loss: str | Loss = "log"
@@ -151,14 +165,15 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def _check_ranges(self) -> None:
         super()._check_ranges()
         if self.penalty is not None and self.tuning not in (None, "auto"):
-            raise DataError(f"penalty={self.penalty!r} with tuning={self.tuning!r}: expected one of the two")
+            both = f"penalty={self.penalty!r} and tuning={self.tuning!r}"
+            raise DataError(f"{both} cannot be combined: give only one of them")
         if self._learns_l1:
             tuner = self.tuning
             if self.penalty is not None:
-                raise DataError("l1='auto' learns the precisions too: leave penalty out, or give l1 a number")
+                raise DataError("l1='auto' tunes the penalties too: leave out penalty, or give l1 a number")
             if tuner not in ("auto", "implicit") and not getattr(tuner, "learns_l1", False):
                 raise DataError(
-                    f"l1='auto' with tuning={tuner!r}: choose tuning='implicit', or give l1 a number"
+                    f"l1='auto' does not work with tuning={tuner!r}: use 'implicit', or give l1 a number"
                 )
 
     @property
@@ -173,27 +188,27 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
-        """Learn from a folder of encoded examples, which may be larger than memory.
+        """Fit the model to a folder of shards, which may be larger than memory.
 
-        Features, labels and the space of outputs are those of the folder. Tuning holds out whole shards.
+        Features, labels and the output space come from the folder. Tuning holds out whole shards.
 
         Parameters
         ----------
         folder : path
-            What `write_shards` or ``structune shard`` wrote.
+            Folder that `write_shards` or ``structune shard`` wrote.
 
         Raises
         ------
         DataError
-            A folder that is damaged, or that was written for another estimator; labels that are not known,
-            where the loss needs them.
+            The folder is damaged or was written for another estimator; or the loss needs labels that the
+            examples do not have.
         """
         from structune.files.shards import open_shards
 
         data, loss = open_shards(folder), self._make_loss()
         own, found = type(self), type(data.model)
         if found is not own:
-            raise DataError(f"{folder}: found examples of {found.__name__}, expected {own.__name__}")
+            raise DataError(f"{folder}: the examples are for {found.__name__}, not for {own.__name__}")
         structure, shards = data.model._structure, data.shards
         try:
             self._check_known(shards, loss)
@@ -203,7 +218,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         return self
 
     def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
-        """Learn from a folder that was looked at."""
+        """Fit to a folder that was checked."""
         self._learn(structure, loss, data, self._start(structure), None)
         self._adopt(data.model)
 
@@ -215,10 +230,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _encode_training(self, X: Any, y: Any, *more: Any, **options: Any) -> Encoded:
         """Build the structure of training examples, as `fit` takes them, and encode these."""
-        raise CapabilityError(f"{type(self).__name__} encodes no examples without learning from them")
+        raise CapabilityError(f"{type(self).__name__} cannot encode examples without fitting to them")
 
     def _fit(self, examples: Encoded) -> Self:
-        """Learn from examples that are encoded."""
+        """Fit to encoded examples."""
         structure, shard, loss = examples.structure, examples.shard, self._make_loss()
         self._check_known([shard], loss)
         self._learn(structure, loss, shard, self._start(structure), examples.groups)
@@ -270,16 +285,17 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             l1 = self._l1(groups)
         if l1.any():
             if constraints is not None:
-                raise DataError(f"l1={self.l1!r} with constraints: expected one of the two")
+                raise DataError(f"l1={self.l1!r} and constraints cannot be combined: give only one of them")
             if not loss.smooth:
-                raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: expected a smooth loss")
+                needed = "a smooth loss, such as loss='log'"
+                raise CapabilityError(f"l1={self.l1!r} with loss={self.loss!r}: l1 needs {needed}")
             if self._learns_l1:
                 if tuner is None:
                     raise DataError(
-                        "l1='auto': there are too few examples to hold some out; give l1 a number"
+                        "l1='auto' needs held-out examples, and there are too few: give l1 a number"
                     )
             elif not getattr(tuner, "takes_l1", tuner is None):
-                raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: expected tuning=None or 'grid'")
+                raise DataError(f"l1={self.l1!r} with tuning={self.tuning!r}: use tuning=None or 'grid'")
         penalty = self._precisions(groups)
         if reason == _WARM:
             known = dict(zip(self.group_names_, self.penalty_, strict=True))
@@ -317,7 +333,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         if self.tuning != "auto":
             return self.tuning, ""
         if self._learns_l1:
-            return "implicit", "l1 is learned by the held-out loss"
+            return "implicit", "l1 is tuned by the held-out loss"
         if self.penalty is not None or has_l1:
             return None, f"{'l1' if self.penalty is None else 'penalty'} is given"
         return self._auto or self._auto_tuning(*problem)
@@ -376,7 +392,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         if not self.has_probabilities:
             name = (self._fitted_loss or self._make_loss()).name
             raise CapabilityError(
-                f"a model fitted with loss={name!r} has scores, no probabilities: fit with loss='log'"
+                f"a model fitted with loss={name!r} has scores but no probabilities: fit with loss='log'"
             )
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
@@ -399,7 +415,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         values = groups.numbers("penalty", given, 1.0)
         least = np.where(self._l1(groups) > 0, 0.0, np.finfo(float).tiny)
         if not np.all(np.isfinite(values) & (values >= least)):
-            raise DataError(f"penalty={self.penalty!r}: expected finite numbers > 0, or 0 beside l1 > 0")
+            allowed = "finite numbers > 0, or 0 for groups with l1 > 0"
+            raise DataError(f"penalty={self.penalty!r}: expected {allowed}")
         return values
 
     def _usual_penalties(self, centered: bool) -> Mapping[str, float]:
@@ -427,7 +444,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             return Groups.separate(structure.weight_names())
         if callable(self.groups):
             return Groups.by_name([str(self.groups(name)) for name in structure.weight_names()])
-        expected = f"{self._natural_groups!r}, 'single', 'separate', or a function of names"
+        expected = f"{self._natural_groups!r}, 'single', 'separate', or a callable"
         raise DataError(f"groups={self.groups!r}: expected {expected}")
 
     def _start(self, structure: Structure) -> FloatArray | None:
@@ -476,15 +493,18 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     # --- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
-        """Write the fitted model to one file, to be read by `structune.load`.
+        """Save the fitted model to one file, which `structune.load` reads.
 
-        Parameters that are numbers, strings, lists or dicts come back too, and so do constraints; a tuner, a
-        function, or splits of scikit-learn come back as the default.
+        The file keeps constraints, and parameters that are numbers, strings, lists or dicts. Tuner objects,
+        callables and scikit-learn splits are not kept; the loaded model has the defaults instead.
 
         Parameters
         ----------
+        path : path
+            File to write.
         extra : mapping, optional
-            More to keep in the header, as JSON; back in ``extra_`` after loading.
+            Extra data to store in the file, as JSON; the loaded model has it in ``extra_``. By default the
+            model's own ``extra_``.
         """
         self._check_fitted()
         header, arrays = self._pack_whole(dict(extra or self.extra_))
@@ -526,9 +546,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
         check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
         if "run" in header["parameters"]:  # a cluster runs what it is sent, and sends what is run here
-            raise ModelFileError(
-                "found the parameter 'run', expected none: a file chooses no machines or files"
-            )
+            raise ModelFileError("the model file sets the parameter 'run', which only the user may choose")
         if header["parameters"].get("tuning", "a tuner") not in (None, "auto"):
             header["parameters"].pop("penalty", None)  # of earlier versions: it had no effect then
         self.set_params(**header["parameters"])
@@ -568,16 +586,16 @@ class ConstrainedEstimator(StructuredEstimator):
     Parameters
     ----------
     constraints : None, "validation", or a ValidationConstraints
-        Constrain the model to predict parts of the training data almost as annotated (Chen et al. 2009): see
-        `structune.learning.ValidationConstraints`. "validation" is one with its defaults. Log loss only. With
-        `tuning`, precisions are tuned first, without the constraints.
+        Constraints that the model predicts parts of the training data almost as annotated (Chen et al. 2009):
+        see `structune.learning.ValidationConstraints`. "validation" uses its defaults. Needs the
+        log loss. With `tuning`, penalties are tuned first, without the constraints.
 
     Attributes
     ----------
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
+        With `constraints`: the value that `gamma` bounds, and the Lagrange multiplier, of each set.
     status_ : str
-        As of other estimators, or "infeasible" if constraints could not be met.
+        As for other estimators, or "infeasible" if the constraints could not be met.
     """
 
     constraints: str | ValidationConstraints | None = None
@@ -620,22 +638,22 @@ class ConstrainedEstimator(StructuredEstimator):
 
         if not isinstance(shard, Shard):
             raise DataError(
-                f"constraints={self.constraints!r} needs examples in memory: found a folder of shards"
+                f"constraints={self.constraints!r} needs examples in memory, not a folder of shards"
             )
         if not isinstance(loss, LogLoss):
-            raise DataError(f"constraints={self.constraints!r} with loss={self.loss!r}: expected loss='log'")
+            raise DataError(f"constraints={self.constraints!r} needs loss='log', not loss={self.loss!r}")
         executor = make_executor(self.n_jobs, self.run and self.run.executor)
         sets = validation_constraints(structure, shard, asked.n_sets, self.random_state, executor)
         return Constraints(sets, asked.gamma)
 
     @property
     def constraint_values_(self) -> FloatArray:
-        """How far each validation set's annotation scores below the best output, at the fitted weights."""
+        """Score gap between the best output and the annotation, summed over each validation set."""
         return self._of_constrained_fit("constraint_values")
 
     @property
     def multipliers_(self) -> FloatArray:
-        """Of each validation set's constraint; 0 where it never had to pull."""
+        """Lagrange multiplier of each validation set's constraint; 0 if the constraint had no effect."""
         return self._of_constrained_fit("multipliers")
 
     def _of_constrained_fit(self, name: str) -> FloatArray:
@@ -649,27 +667,29 @@ class ConstrainedEstimator(StructuredEstimator):
 
 
 class BlockEstimator(StructuredEstimator):
-    """An estimator whose examples need not be in memory together, not even to be encoded."""
+    """An estimator that can encode its examples block by block, without all of them in memory."""
 
     def write_blocks(
         self, blocks: Blocks, writer: ShardWriter, extra: Mapping[str, Any] | None = None
     ) -> ShardFolder:
-        """Write a folder of shards of more examples than memory holds.
+        """Write a folder of shards from examples that may be larger than memory.
 
         Parameters
         ----------
-        blocks : function without arguments
-            Gives what `fit` takes of some examples, as a tuple ``(X, y, ...)``, block by block; for gene
-            finders lists of `AnnotatedSequence`. It is called twice where something is to be known of all
-            examples before the first is encoded, such as their classes.
+        blocks : callable without arguments
+            Returns an iterable of blocks of examples. Each block is a tuple ``(X, y, ...)`` of arguments of
+            `fit`; for gene finders it is a list of `AnnotatedSequence`. The callable is called twice if all
+            examples must be seen before the first is encoded, for example to collect the classes.
         writer : ShardWriter
+            Writer of the folder.
         extra : mapping, optional
-            As `ShardWriter.finish` takes it.
+            Extra data, as for `ShardWriter.finish`.
 
         Raises
         ------
         DataError
-            What `fit` refuses; names the block, from 0, where examples have no names.
+            A block that `fit` would refuse; the message has its 0-based number if examples have no
+            names.
         """
         model = self.__sklearn_clone__()
         for shard, groups in model._encoded_blocks(blocks):

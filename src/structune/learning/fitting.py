@@ -72,7 +72,7 @@ def fit(
         problem = _problem(tuner, cv, partial(TuningProblem.build, structure, loss, data, groups, **options))
         monitor.passes = passes = PassCount(*problem.risks, *functions)
         if not problem.full.weight:
-            raise DataError("found a weight of zero for every example, expected a positive one")
+            raise DataError("the weight of every example is zero: at least one must be positive")
         problem = replace(problem, l1=l1, usual=penalty)
         if prepare is not None:
             problem = prepare(problem, start if tuner is None else None)

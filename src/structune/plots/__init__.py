@@ -1,7 +1,7 @@
 """Figures of training and tuning; they need matplotlib (``pip install structune[plots]``).
 
-- ``learning``: the course of a fit and of tuning, precisions, methods, and priors
-- ``figure``, ``dots``: what the plots of all kinds share
+- ``learning``: progress of a fit and of tuning, penalties, and comparisons of methods and priors
+- ``figure``, ``dots``: code that the plots of all model types share
 """
 
 import lazy_loader

@@ -32,7 +32,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffe\uffff]")  # most of them make 
 
 
 def new_figure(path: Path, width: float, height: float) -> Figure:
-    """A figure to be saved; or, without a path, one that pyplot shows."""
+    """A new figure to save; or, without a path, one that pyplot can show."""
     if path is not None:
         check_path(path)
     pyplot, figure = _matplotlib()
@@ -42,12 +42,12 @@ def new_figure(path: Path, width: float, height: float) -> Figure:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Raise a `StructuneError` if matplotlib is missing, or cannot write such a file."""
+    """Raise `StructuneError` if matplotlib is not installed or cannot write a file with this ending."""
     _, figure = _matplotlib()
     known = figure().canvas.get_supported_filetypes()
     ending = os.path.splitext(path)[1].removeprefix(".").lower()
     if ending not in known:
-        raise DataError(f"{os.fspath(path)}: expected a name that ends in one of {', '.join(sorted(known))}")
+        raise DataError(f"{os.fspath(path)}: the name must end in one of {', '.join(sorted(known))}")
 
 
 def _matplotlib() -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ def _matplotlib() -> tuple[Any, Any]:
         from matplotlib import pyplot
         from matplotlib.figure import Figure
     except ImportError:
-        raise StructuneError("plots need matplotlib: pip install 'structune[plots]'") from None
+        raise StructuneError("plots need matplotlib. Run: pip install 'structune[plots]'") from None
     return pyplot, Figure
 
 
@@ -117,7 +117,7 @@ def spread(wanted: FloatArray, gap: float) -> FloatArray:
 def check_number(n: int, what: str) -> None:
     """Refuse more than there are colours, or none."""
     if not 1 <= n <= len(COLORS):
-        raise DataError(f"found {n} {what}, expected 1 to {len(COLORS)}")
+        raise DataError(f"this figure can show 1 to {len(COLORS)} {what}, not {n}")
 
 
 def put_legend(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""How training and tuning went on, the precisions that were chosen, and methods beside each other."""
+"""Figures of training and tuning, of the chosen penalties, and of comparisons between methods."""
 
 from __future__ import annotations
 
@@ -40,18 +40,20 @@ MOST_NAMES = 40
 _LONGEST_NAME = 30  # letters beside a line
 _PERCENTILES = (5, 25, 50, 75, 95)
 _COLUMNS, _PANEL = 3, 2.6  # panels in a row, and inches of one
-_PRECISION = "precision (more is stronger regularisation)"
+_PRECISION = "penalty (higher: stronger regularization)"
 
 
 def plot_learning_curve(history: History, path: Path = None) -> Figure:
-    """Held-out loss of tuning, or objective of training, over the passes; with constraints, their violation.
+    """Plot the held-out loss of tuning, or the objective of training, against passes over the data.
+
+    With constraints, their violation is plotted below.
 
     Parameters
     ----------
     history : list of dict
         The ``history_`` of an estimator.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
@@ -75,16 +77,16 @@ def plot_learning_curve(history: History, path: Path = None) -> Figure:
 
 
 def plot_tuning(history: History, group_names: Sequence[str], path: Path = None) -> Figure:
-    """Held-out loss (or objective) as tuning went on, and the precisions that it tried.
+    """Plot the held-out loss (or objective) of tuning, and the penalties that it tried.
 
     Parameters
     ----------
     history : list of dict
         The ``history_`` of an estimator.
     group_names : sequence of str
-        Its ``group_names_``. More than 40 groups are drawn as percentiles.
+        Its ``group_names_``. For more than 40 groups, percentiles are drawn.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
 
 
 def plot_precision_course(history: History, group_names: Sequence[str], path: Path = None) -> Figure:
-    """The precisions that tuning tried, step by step; of the grid, the held-out loss of each.
+    """Plot the penalties that tuning tried, step by step; for tuning="grid", the held-out loss of each.
 
     Parameters
     ----------
@@ -105,36 +107,36 @@ def plot_precision_course(history: History, group_names: Sequence[str], path: Pa
     Raises
     ------
     StructuneError
-        matplotlib is not installed, or the history holds no precisions.
+        matplotlib is not installed, or the history holds no penalties.
     """
     return _plot_steps(history, group_names, path, with_loss=False)
 
 
 def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) -> Figure:
-    """Learned precisions as bars on a logarithmic scale, the most regularised group at the top.
+    """Plot tuned penalties as bars on a logarithmic scale, with the most regularized group at the top.
 
     Parameters
     ----------
     penalty : array-like, shape (n_groups,)
         The ``penalty_`` of an estimator.
     group_names : sequence of str
-        Its ``group_names_``. Of more than 40 groups the 20 highest and the 20 lowest are drawn.
+        Its ``group_names_``. For more than 40 groups, the 20 highest and the 20 lowest are drawn.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, or there is not one positive precision for each name.
+        matplotlib is not installed, or `penalty` is not one finite number > 0 for each name.
     """
     values = np.asarray(penalty, dtype=np.float64)
     if values.shape != (len(group_names),) or not np.all(np.isfinite(values) & (values > 0)):
-        raise DataError(f"found precisions {penalty!r}, expected {len(group_names)} finite numbers > 0")
+        raise DataError(f"penalty must be {len(group_names)} finite numbers > 0, not {penalty!r}")
     order = np.argsort(values, kind="stable")
-    title = "precisions"
+    title = "penalties"
     # the extremes tell most: what is held down, and what is free
     if order.size > MOST_NAMES:
-        title = f"{MOST_NAMES} of {order.size} precisions: the lowest and the highest"
+        title = f"{MOST_NAMES} of {order.size} penalties: the lowest and the highest"
         order = np.concatenate([order[: MOST_NAMES // 2], order[-(MOST_NAMES // 2) :]])
     figure = new_figure(path, 7, height_for(order.size, 2.0))
     axes = figure.subplots()
@@ -152,24 +154,24 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
 def plot_precisions_by_method(
     group_names: Sequence[str], precisions: Mapping[str, ArrayLike], path: Path = None
 ) -> Figure:
-    """Learned precisions of each group for several methods or folds (figure 3b of Do, Foo & Ng, NIPS 2007).
+    """Plot the penalties of each group for several methods (figure 3b of Do, Foo & Ng, NIPS 2007).
 
-    The first group is at the top, the scale is logarithmic.
+    The first group is at the top; the scale is logarithmic.
 
     Parameters
     ----------
     group_names : sequence of str
         The ``group_names_`` of the estimators.
     precisions : mapping of str to array-like, shape (n_groups,) or (n_folds, n_groups)
-        The ``penalty_`` of each. Of several folds each is a faint point, their geometric mean the marker.
+        The ``penalty_`` of each method. Several folds are faint points; the marker is their geometric mean.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there are no methods or more than 7, or not one positive precision
-        for each name.
+        matplotlib is not installed, there are no methods or more than 7, or a method has not one finite
+        number > 0 for each group.
     """
     check_number(len(precisions), "methods")
     logs = dict[str, FloatArray]()
@@ -177,10 +179,9 @@ def plot_precisions_by_method(
         given = np.asarray(values, dtype=np.float64)
         table = np.atleast_2d(given)  # a row for each fold
         if table.ndim != 2 or not table.size or table.shape[1] != len(group_names):
-            expected = f"expected {len(group_names)} groups"
-            raise DataError(f"found precisions of shape {given.shape} for {name!r}, {expected}")
+            raise DataError(f"penalties of {name!r}: shape {given.shape} for {len(group_names)} groups")
         if not np.all(np.isfinite(table) & (table > 0)):
-            raise DataError(f"found a precision for {name!r} that is not a finite number > 0")
+            raise DataError(f"penalties of {name!r}: all must be finite numbers > 0")
         logs[name] = np.log2(table)
     rows = np.arange(len(group_names))
     # methods of a group stand below each other within half of its band
@@ -209,26 +210,26 @@ def plot_precisions_by_method(
 def plot_sensitivity(
     accuracy: Mapping[str, ArrayLike], alpha: Sequence[float], beta: Sequence[float], path: Path = None
 ) -> Figure:
-    """Accuracy over the shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
+    """Plot accuracy over the shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
 
-    Colours are points below the best accuracy of a panel.
+    Colours show the difference from the best accuracy of each panel, in percentage points.
 
     Parameters
     ----------
     accuracy : mapping of str to array-like, shape (n_alpha, n_beta)
-        By data set; a panel each.
+        Accuracies by name of the data set; each gets a panel.
     alpha, beta : sequences of float
-        Powers of two.
+        Shapes and rates of the prior, powers of two.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there is no panel, or a table has another shape.
+        matplotlib is not installed, `accuracy` is empty, or a table has the wrong shape.
     """
     if not accuracy:
-        raise DataError("found no tables of accuracy, expected at least one")
+        raise DataError("accuracy is empty: give at least one table")
     n_rows = -(-len(accuracy) // _COLUMNS)
     figure = new_figure(path, _PANEL * _COLUMNS + 1.2, _PANEL * n_rows + 0.4)
     panels = figure.subplots(n_rows, _COLUMNS, squeeze=False, sharex=True, sharey=True)
@@ -237,7 +238,7 @@ def plot_sensitivity(
     for axes, (name, rows) in zip(panels.flat, accuracy.items(), strict=False):
         table = np.asarray(rows, dtype=np.float64)
         if table.shape != (len(alpha), len(beta)):
-            raise DataError(f"{name}: found shape {table.shape}, expected {(len(alpha), len(beta))}")
+            raise DataError(f"{name}: shape {table.shape}, must be {(len(alpha), len(beta))}")
         # in points below the best of the panel, so that panels share a scale
         image = axes.imshow(100 * (table - table.max()), origin="lower", vmin=-20, vmax=0, cmap="YlGnBu_r")
         axes.set_title(f"{name}, best {100 * table.max():.1f} %", fontsize=9)
@@ -253,17 +254,17 @@ def plot_sensitivity(
 
 
 def chosen_step(steps: History) -> int:
-    """Of records with held-out losses the one whose precisions were kept: the lowest, if none is marked."""
+    """Index of the record whose penalties were kept: the last one marked, or that of the lowest loss."""
     marked = [k for k, step in enumerate(steps) if "chosen" in step]
     losses = [step["heldout_loss"] for step in steps]
     return marked[-1] if marked else losses.index(min(losses))
 
 
 def _measured(history: History) -> tuple[str, History]:
-    """What is measured, and the steps of the tuner, or of the fit if there was none."""
+    """The name of the measure, and the records of the tuner, or of the fit without one."""
     measure = next((key for key in _MEASURES if any(key in record for record in history)), None)
     if measure is None:
-        raise DataError("the history holds neither a held-out loss nor an objective")
+        raise DataError("history has neither a held-out loss nor an objective")
     # tuners record precisions beside losses; without a tuner, the records are those of the fit
     measured = [record for record in history if measure in record and "passes" in record]
     of_tuner = [record for record in measured if "log_precision" in record]
@@ -275,13 +276,13 @@ def _values_of(records: History, key: str) -> FloatArray:
 
 
 def _plot_steps(history: History, group_names: Sequence[str], path: Path, with_loss: bool) -> Figure:
-    """The precisions of each step, beside the course of the loss if it is wanted; of a grid its losses."""
+    """Plot the penalties of each step, and optionally the loss; for a grid, only its losses."""
     measure, steps = _measured(history)
     rows = [record["log_precision"] for record in steps if "log_precision" in record]
     if any(len(row) != len(group_names) for row in rows):
-        raise DataError(f"found {len(group_names)} group names, expected {len(rows[0])}, as in the history")
+        raise DataError(f"there are {len(group_names)} group names for the {len(rows[0])} of history")
     if not (rows or with_loss):
-        raise DataError("the history holds no precisions")
+        raise DataError("history has no penalties")
     # binary logarithms, shape (n_steps, n_groups); no rows where the tuner does not report precisions
     tried: FloatArray = np.reshape(rows, (-1, len(group_names))) / np.log(2)
     width, height = (6.5, 4.5) if with_loss else (4.5, 3.2)
@@ -292,7 +293,7 @@ def _plot_steps(history: History, group_names: Sequence[str], path: Path, with_l
         best = int(np.argmin(loss))
         axes.plot(log2, loss, "o-", color=ACCENT, markersize=4)
         axes.plot(log2[best], loss[best], "o", color=ACCENT, markersize=11, fillstyle="none")
-        title = f"{label}: {loss[best]:.5g} at precision {2 ** log2[best]:.3g}"
+        title = f"{label}: {loss[best]:.5g} at penalty {2 ** log2[best]:.3g}"
         axes.set_title(title, loc="left", fontsize=10)
         _set_log2_ticks(axes.xaxis)
         axes.set(xlabel=_PRECISION, ylabel=label)
@@ -307,7 +308,7 @@ def _plot_steps(history: History, group_names: Sequence[str], path: Path, with_l
     for axes in panels:
         chosen = chosen_step(steps) if measure == "heldout_loss" else len(steps) - 1
         _draw_precisions(axes, tried, group_names, label_gap(height), chosen)
-        axes.set_ylabel(_PRECISION if with_loss else "precision")  # more is longer than a low axis
+        axes.set_ylabel(_PRECISION if with_loss else "penalty")  # the long label is longer than a low axis
     return finish(figure, path)
 
 
@@ -351,7 +352,7 @@ def _draw_precisions(axes: Axes, lines: FloatArray, names: Sequence[str], gap: f
         style |= {"fontsize": LABEL_SIZE, "va": "center", "parse_math": False}
         axes.text(1.07, place, shortened(name, _LONGEST_NAME), **style)
     axes.axvline(chosen, color="0.3", linewidth=0.8, linestyle="--", zorder=0)
-    axes.set_xlabel("step (dashed: the one chosen)")
+    axes.set_xlabel("step (dashed: chosen)")
 
 
 def _set_precision_axes(axes: Axes, names: Sequence[str]) -> None:

@@ -1,10 +1,10 @@
-"""Rankings of the documents of queries.
+"""Learning to rank: order the documents of each query.
 
-A linear score of each document, learned from the NDCG of whole rankings. Begin with `Ranker`; on the command
-line with ``structune tune ranking``, ``structune rank``.
+`Ranker` trains a linear score of documents to maximize the NDCG of whole rankings. On the command line, start
+with ``structune tune ranking`` and ``structune rank``.
 
-- ``ranker``: the estimator; ``first_weights``: the weights with which its fits begin
-- ``structure/``: the model, its shards, its answers; ``kernels/``: orders with penalties
+- ``ranker``: the estimator; ``first_weights``: initial weights of its fits
+- ``structure/``: the structured model, its shards and inference; ``kernels/``: orders with penalties
 - ``letor``: LETOR files; ``metrics``: NDCG
 - ``data``: OHSUMED; ``task``, ``scores``: the command line
 """

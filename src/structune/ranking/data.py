@@ -14,7 +14,7 @@ _N_PARTS = 5
 
 
 class OhsumedData(NamedTuple):
-    """A fold: queries to train, to validate, and to test."""
+    """A fold of OHSUMED: queries for training, validation and testing."""
 
     train: LetorData
     validation: LetorData
@@ -22,28 +22,27 @@ class OhsumedData(NamedTuple):
 
 
 def load_ohsumed(fold: int = 1, normalised: bool = True) -> OhsumedData:
-    """OHSUMED, in the folds of LETOR 3.0: 106 queries, 16140 documents, 45 features, relevance 0, 1 or 2.
+    """Load a fold of OHSUMED from LETOR 3.0: 106 queries, 16140 documents, 45 features, relevance 0, 1 or 2.
 
-    It is free for research only and may not be downloaded: the files must lie in the data folder.
+    OHSUMED is free for research only, so structune cannot download it: put the files into the data folder.
 
     Parameters
     ----------
     fold : int
-        From 1 to 5. Fold 1 trains on the parts S1, S2 and S3, validates on S4 and tests on S5; each next
-        fold moves on by one part.
+        Fold from 1 to 5. Fold 1 trains on the parts S1, S2 and S3, validates on S4 and tests on S5; each
+        further fold moves on by one part.
     normalised : bool
-        Features are scaled to [0, 1] within each query; otherwise they are raw, with nan for those that
-        are missing.
+        Load features scaled to [0, 1] within each query. Otherwise they are raw, with nan for missing values.
 
     Raises
     ------
     DataError
-        There is no such fold.
+        The number of the fold is not 1 to 5.
     DatasetUnavailable
-        A file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+        A file is missing from the data folder (see STRUCTUNE_DATA), or differs from the expected one.
     """
     if fold not in range(1, _N_PARTS + 1):
-        raise DataError(f"found the fold {fold!r}, expected a number from 1 to {_N_PARTS}")
+        raise DataError(f"fold must be a number from 1 to {_N_PARTS}, not {fold!r}")
     folder = "ohsumed_querylevelnorm" if normalised else "ohsumed_feature_null"
     numbers = [(fold - 1 + k) % _N_PARTS + 1 for k in range(_N_PARTS)]
     *parts, validation, test = (read_letor(find(f"ranking/{folder}/S{k}.txt.gz")) for k in numbers)

@@ -1,4 +1,4 @@
-"""The weights with which fits begin that end at the nearest of several minima."""
+"""Initial weights for fits that are not convex and end in a nearby minimum."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _Documents = tuple[Any, FloatArray, FloatArray]  # features, gains, weights
 
 
 def begin_at_regression(problem: TuningProblem, start: FloatArray | None) -> TuningProblem:
-    """The problem, whose fits begin with the weights of `start`, or with those of a ridge regression.
+    """The problem with initial weights: those of `start`, or else those of a ridge regression.
 
-    At w = 0 all orders tie: fits that may end at several minima begin elsewhere. Those of held-out splits
-    begin with a regression that saw their training part only.
+    At w = 0 all orders tie, so fits that are not convex must begin elsewhere. On held-out splits the
+    regression uses the training part only.
     """
     if problem.full.convex:
         return problem
@@ -75,7 +75,7 @@ def _documents(shard: RankingShard, centred: bool) -> _Documents:
 
 
 def _moments(parts: Iterable[_Documents]) -> _Documents:
-    """A few documents of which every regression is that of all: they have the same squares and products."""
+    """A few artificial documents with the same moments: any ridge regression gives the same result."""
     total, moments = 0.0, np.zeros((0, 0))
     for X, gains, weights in parts:
         # sums of w (x, y)(x, y)': any ridge regression of y on x asks for nothing else of the documents
@@ -104,7 +104,7 @@ def _together(parts: Iterable[_Documents]) -> _Documents:
 
 def _check_finite(values: FloatArray) -> None:
     if not np.isfinite(values).all():
-        raise DataError("the sums or squares of features are not finite: scale the features")
+        raise DataError("sums or squares of the features are not finite: scale the features")
 
 
 def _centred(values: FloatArray, sizes: IntArray) -> FloatArray:

@@ -1,7 +1,7 @@
-"""LETOR files, SVMlight's with queries: ``2 qid:10 1:0.03 2:NULL 5:1 # a comment``, a document a line.
+"""LETOR files (SVMlight with queries): one document per line, ``2 qid:10 1:0.03 2:NULL 5:1 # a comment``.
 
-They have a reader of their own because scikit-learn's ``load_svmlight_file`` knows neither values that are
-``NULL``, nor queries that are no numbers, and drops comments, which hold the identifiers of documents.
+They have a reader of their own because scikit-learn's ``load_svmlight_file`` reads neither ``NULL`` nor query
+ids that are not numbers, and drops comments, which hold the identifiers of documents.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ _FEATURE_WORDS = re.compile(rf"(?:{_FEATURE} )*", re.ASCII)
 
 @dataclass(frozen=True)
 class LetorData:
-    """Documents of queries, a row each.
+    """Documents of queries, one row per document.
 
     Attributes
     ----------
     X : ndarray of float64, shape (n_documents, n_features)
-        Dense; what is missing is nan, unless it was read otherwise.
+        Dense feature matrix. Missing values (``NULL``) are nan, or the `missing` of the reader.
     relevance : ndarray of float64, shape (n_documents,)
+        Relevance of each document, >= 0.
     queries : list of str
-        The query of each document, as written in the file.
+        Query id of each document, as written in the file.
     feature_indices : ndarray of int64, shape (n_features,)
-        The file's number of each column of `X`, rising from 1 or more.
+        Feature number in the file of each column of `X`; at least 1, and increasing.
     comments : list of str
-        What follows ``#`` of each document, such as ``docid = 1056``; empty where there is nothing.
+        Text after ``#`` for each document, such as ``docid = 1056``; empty if there is none.
     """
 
     X: FloatArray
@@ -57,10 +58,10 @@ class LetorData:
     def __post_init__(self) -> None:
         shape = len(self), self.feature_indices.size
         if self.X.shape != shape:
-            raise DataError(f"found features of shape {self.X.shape}, expected {shape}")
+            raise DataError(f"X must have the shape {shape}, not {self.X.shape}")
         for what, size in (("queries", len(self.queries)), ("comments", len(self.comments))):
             if size != len(self):
-                raise DataError(f"found {size} {what} for {len(self)} documents")
+                raise DataError(f"there are {size} {what} for {len(self)} documents")
 
     def __len__(self) -> int:
         return self.relevance.size
@@ -69,26 +70,27 @@ class LetorData:
 def read_letor(
     source: Source, features: Sequence[int] | None = None, missing: float | None = float("nan")
 ) -> LetorData:
-    """Read a LETOR file, or one of SVMlight with queries, compressed by gzip or not.
+    """Read a LETOR file, or an SVMlight file with queries (also compressed).
 
-    A feature that a line leaves out is 0. Lines that start with ``#`` are skipped.
+    A feature that is absent from a line is 0. Lines that start with ``#`` are skipped.
 
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
+        A file object may be binary or text; it stays open.
     features : sequence of int, optional
-        The numbers of the features to read, rising, such as the `feature_indices` of the training set; by
-        default all that the file has.
+        Increasing numbers of the features to read, such as the `feature_indices` of the training set; by
+        default all features in the file.
     missing : float, optional
-        The value of ``NULL``; None refuses it.
+        Value that replaces ``NULL``. None makes ``NULL`` an error.
 
     Raises
     ------
     DataError
-        Names the file and line of a relevance that is no number >= 0, of a document without a query, of a
-        feature without a finite value or out of turn, of a query that comes back after another, and of a
-        value missing where `missing` is None. The file holds no documents, or few values in a large table.
+        A relevance is not a number >= 0; a document has no query; a feature has no finite value, or is not
+        in increasing order; the documents of a query are not together; a value is ``NULL`` and `missing` is
+        None. These messages give file and line. Or the file has no documents, or too few values for a dense
+        table.
     """
     return _data(source_name(source), list(_documents(source)), features, missing)
 
@@ -99,9 +101,10 @@ def read_letor_blocks(
     missing: float | None = float("nan"),
     n_values: int = 1 << 20,
 ) -> Iterator[LetorData]:
-    """Read a LETOR file block by block: whole queries, with about so many values, all those of `features`.
+    """Read a LETOR file in blocks of whole queries, for files larger than memory.
 
-    Parameters and errors are those of `read_letor`. Without `features` a block has those that occur in it.
+    A block has about `n_values` values. Other parameters and errors are those of `read_letor`. Without
+    `features`, each block has the features that occur in it.
 
     Yields
     ------
@@ -118,7 +121,7 @@ def read_letor_blocks(
 
 
 def letor_features(source: Source) -> Iterator[IntArray]:
-    """Numbers of the features that each document of a LETOR file has; errors are those of `read_letor`."""
+    """Yield the feature numbers of each document of a LETOR file; errors are those of `read_letor`."""
     for document in _documents(source):
         yield document.indices
 
@@ -132,14 +135,14 @@ def _data(
     else:
         columns = np.asarray(features)
         if columns.dtype.kind not in "iu":
-            raise DataError(f"found the feature numbers {columns}, expected whole numbers")
+            raise DataError(f"feature numbers must be whole numbers, not {columns}")
         columns = _checked_columns(columns.astype(np.int64))
     n_values = sum(document.values.size for document in documents)
     # a table is dense: a small file could ask for one that does not fit in memory
     if len(documents) * columns.size > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
         raise DataError(
-            f"{name}: found {n_values} values in {len(documents)} documents of {columns.size} features, "
-            f"expected at least one for {_MOST_CELLS_A_VALUE} cells: tables are dense"
+            f"{name}: {n_values} values in {len(documents)} documents of {columns.size} features are too few "
+            f"for a dense table, which needs at least one for {_MOST_CELLS_A_VALUE} cells"
         )
     X, known = np.zeros((len(documents), columns.size)), np.append(columns, -1)
     for row, document in zip(X, documents, strict=True):
@@ -148,7 +151,7 @@ def _data(
         row[places[asked]] = document.values[asked]
     if missing is None:
         for j, column in np.argwhere(np.isnan(X))[:1]:
-            what = f"found {_MISSING} for the feature {columns[column]}, expected a number (see 'missing')"
+            what = f"feature {columns[column]} is {_MISSING}. Give a number for it: missing= or --missing"
             raise DataError(f"{name}:{documents[j].line}: {what}")
     else:
         X[np.isnan(X)] = missing
@@ -158,21 +161,21 @@ def _data(
 
 
 def with_features(data: LetorData, features: Sequence[int]) -> LetorData:
-    """The documents with these features, in this order; those that files lack are 0."""
+    """The documents with the given features, in this order; absent ones are 0."""
     X = np.zeros((len(data), len(features)))
     X[:, np.searchsorted(features, data.feature_indices)] = data.X
     return LetorData(X, data.relevance, data.queries, np.array(features), data.comments)
 
 
 def write_letor(target: Source, data: LetorData) -> None:
-    """Write a LETOR file, compressed by gzip where the path ends in ``.gz``; nan is written as ``NULL``.
+    """Write a LETOR file, compressed by gzip if the path ends in ``.gz``; nan is written as ``NULL``.
 
     A file object may be binary or text.
 
     Raises
     ------
     DataError
-        No documents; a relevance, value, query or comment that could not be read back.
+        There are no documents; or a relevance, value, query or comment could not be read back.
     """
     _check_writable(data)
     names, lines = data.feature_indices.tolist(), []
@@ -198,7 +201,7 @@ class _Document(NamedTuple):
 
 
 def _documents(source: Source) -> Iterator[_Document]:
-    """Documents one by one, those of a query together."""
+    """Yield the documents one by one; DataError if those of a query are not together."""
     name, previous, begun, first = source_name(source), None, dict[str, int](), 1
     for text in line_blocks(source, _BLOCK, universal=True):
         for line, content in enumerate(text.split(b"\n"), first):
@@ -212,14 +215,14 @@ def _documents(source: Source) -> Iterator[_Document]:
                 raise (named_by_look(told, text, ("LETOR",)) if first == 1 else told) from None
             if document.query != previous and begun.setdefault(document.query, line) != line:
                 raise DataError(
-                    f"{name}:{line}: found the query {shown(document.query)} again, which began at line "
-                    f"{begun[document.query]}; expected the documents of a query together"
+                    f"{name}:{line}: the query {shown(document.query)} occurs again after line "
+                    f"{begun[document.query]}. Put all documents of a query together"
                 )
             previous = document.query
             yield document
         first += text.count(b"\n")
     if not begun:
-        raise DataError(f"{name}: found no documents, expected lines such as '2 qid:1 1:0.5'")
+        raise DataError(f"{name}: there are no documents. Write lines such as '2 qid:1 1:0.5'")
 
 
 def _parsed(line: int, text: str) -> _Document:
@@ -227,26 +230,26 @@ def _parsed(line: int, text: str) -> _Document:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise DataError(f"found {shown(text[error.start :])}, expected UTF-8 text") from error
+        raise DataError(f"{shown(text[error.start :])} is not UTF-8 text") from error
     content, _, comment = text.partition("#")
     words = content.split()
     relevance, query = [*words, "", ""][:2]
     if not _NUMBER_WORD.fullmatch(relevance) or not 0.0 <= float(relevance) < np.inf:
-        raise DataError(f"found the relevance {shown(relevance)}, expected a finite number >= 0")
+        raise DataError(f"the relevance {shown(relevance)} is not a finite number >= 0")
     if not query.startswith("qid:") or query == "qid:":
-        raise DataError(f"found {shown(query)} after the relevance, expected a query such as 'qid:1'")
+        raise DataError(f"{shown(query)} after the relevance is not a query such as 'qid:1'")
     words = words[2:]
     if not _FEATURE_WORDS.fullmatch("".join(f"{word} " for word in words)):
         wrong = next(word for word in words if not _FEATURE_WORD.fullmatch(word))
-        raise DataError(f"found {shown(wrong)}, expected a feature such as '1:0.5' or '1:{_MISSING}'")
+        raise DataError(f"{shown(wrong)} is not a feature such as '1:0.5' or '1:{_MISSING}'")
     pairs = [word.split(":") for word in words]
     values = np.array([np.nan if value == _MISSING else float(value) for _, value in pairs])
     for j in np.flatnonzero(np.isinf(values))[:1]:
-        raise DataError(f"found {shown(words[j])}, expected a finite value")
+        raise DataError(f"the value of {shown(words[j])} is not finite")
     indices = np.array([int(index) for index, _ in pairs], dtype=np.int64)
     for j in _falls(indices)[:1]:
-        what = f"after {indices[j - 1]}, expected rising numbers" if j else "first, expected at least 1"
-        raise DataError(f"found the feature {indices[j]} {what}")
+        what = f"follows {indices[j - 1]}, but numbers must increase" if j else "is not 1 or more"
+        raise DataError(f"the feature number {indices[j]} {what}")
     return _Document(line, float(relevance), query[4:], indices, values, comment.strip())
 
 
@@ -257,31 +260,31 @@ def _falls(indices: IntArray) -> IntArray:
 
 def _checked_columns(indices: IntArray) -> IntArray:
     if indices.ndim != 1 or _falls(indices).size:
-        raise DataError(f"found the feature numbers {indices}, expected them to rise from 1 or more")
+        raise DataError(f"feature numbers must increase from 1 or more; they are {indices}")
     return indices
 
 
 def _check_writable(data: LetorData) -> None:
     if not len(data):
-        raise DataError("found no documents, expected at least one")
+        raise DataError("there are no documents to write")
     _checked_columns(data.feature_indices)
     wrong = ~(np.isfinite(data.relevance) & (data.relevance >= 0.0))
     for j in np.flatnonzero(wrong)[:1]:
-        raise DataError(f"document {j}: found the relevance {data.relevance[j]}, expected a number >= 0")
+        raise DataError(f"document {j}: the relevance {data.relevance[j]} is not a number >= 0")
     for j, column in np.argwhere(np.isinf(data.X))[:1]:
         raise DataError(
-            f"document {j}, feature {data.feature_indices[column]}: found {data.X[j, column]}, "
-            "expected a finite number or nan"
+            f"document {j}, feature {data.feature_indices[column]}: {data.X[j, column]} is neither a finite "
+            "number nor nan"
         )
     for j, (query, comment) in enumerate(zip(data.queries, data.comments, strict=True)):
         if query.split() != [query] or "#" in query or not _is_line(query):
-            raise DataError(f"document {j}: found the query {query!r}, expected one word without '#'")
+            raise DataError(f"document {j}: the query {query!r} is not one word without '#'")
         if not _is_line(comment):
-            raise DataError(f"document {j}: found the comment {comment!r}, expected one line of text")
+            raise DataError(f"document {j}: the comment {comment!r} is not one line of text")
     begun: set[str] = set()
     for query, _ in groupby(data.queries):
         if query in begun:
-            raise DataError(f"found the query {query!r} in two places, expected its documents together")
+            raise DataError(f"the documents of the query {query!r} are not together")
         begun.add(query)
 
 

@@ -16,41 +16,41 @@ def ndcg(
     k: int | None = 10,
     convention: str = "letor",
 ) -> NDArray[np.float64]:
-    """NDCG@k of each query when its documents are sorted by score, shape (n_queries,).
+    """Compute the NDCG@k of each query with its documents sorted by score, shape (n_queries,).
 
-    Queries come in the order of their documents. One without relevant documents counts 0.
+    Queries are in the order of their documents. A query without relevant documents counts as 0.
 
     Parameters
     ----------
     relevance : array-like, shape (n_documents,)
-        Numbers >= 0.
+        Relevance of each document, a number >= 0.
     scores : array-like, shape (n_documents,)
-        Documents with equal scores stay in the order given, as in the tool of LETOR; scikit-learn averages
-        over their orders.
+        Score of each document. Documents with equal scores stay in the order given, as in the tool of LETOR;
+        scikit-learn averages over their orders.
     queries : array-like, shape (n_documents,)
-        The query of each document, a number or a string; the documents of a query lie together.
+        Query id of each document, a number or a string. The documents of a query must be adjacent.
     k : int, optional
-        Only the first k positions count; None counts all.
+        Number of first positions that count; None counts all.
     convention : {"letor", "burges", "scikit-learn"}
-        Gains of a relevance r, and discounts at the positions i = 1, 2, ...
+        Gain of a relevance r, and discount at the position i = 1, 2, ...
 
         - "letor": 2^r - 1 and 1 / log2(max(i, 2)), the evaluation tool of LETOR 3.0 (Qin et al. 2010).
-        - "burges": 2^r - 1 and 1 / log2(1 + i): Burges et al. 2005, and LightGBM, where however a query
-          without relevant documents counts 1.
+        - "burges": 2^r - 1 and 1 / log2(1 + i): Burges et al. 2005, and LightGBM (where, however, a query
+          without relevant documents counts as 1).
         - "scikit-learn": r and 1 / log2(1 + i): `sklearn.metrics.ndcg_score`.
 
     Raises
     ------
     DataError
-        No documents, arrays of different lengths, another convention, a k below 1; or names the query in two
-        places, or the document of a relevance below 0 or too large, or of a score that is not a number.
+        No documents, arrays of different lengths, an unknown convention, a k below 1, a query whose documents
+        are not adjacent, a relevance below 0 or too large, or a score of nan.
     """
     ids, offsets = check_queries(queries)
     values = np.asarray(scores, dtype=np.float64)
     if values.shape != ids.shape:
-        raise DataError(f"found scores of shape {values.shape} for {ids.size} documents")
+        raise DataError(f"scores have the shape {values.shape} for {ids.size} documents")
     for j in np.flatnonzero(np.isnan(values))[:1]:
-        raise DataError(f"document {j}, query {ids[j]}: found the score nan, expected a number")
+        raise DataError(f"document {j}, query {ids[j]}: the score is nan, not a number")
     measure = Ndcg(convention, k)
     gains = measure.gains(relevance, ids)
     found, ideal = (measure.dcg(gains, sorted_positions(offsets, -key), offsets) for key in (values, gains))

@@ -1,4 +1,4 @@
-"""Linear ranking by NDCG, with scikit-learn's face."""
+"""Linear ranking by NDCG, with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -32,74 +32,76 @@ _GRID = tuple(8.0**k for k in range(-3, 4))  # costs of a few queries tell no fi
 
 
 class ZeroWeightsWarning(UserWarning):
-    """The weights are all zero: the model ranks documents as they are given."""
+    """All weights are zero, so the model leaves documents in the order given."""
 
 
 class OneQueryWarning(UserWarning):
-    """Documents came without queries, and are taken for those of one."""
+    """No queries were given, so all documents are treated as those of one query."""
 
 
 @parameters
 class Ranker(FeatureEstimator):
-    """Documents of a query ranked by a linear score, learned from the NDCG@k of the training queries.
+    """Rank the documents of each query by a linear score that is trained to maximize NDCG@k.
 
     Parameters
     ----------
     loss : {"ramp", "equivalent", "margin"}, or a loss
-        Loss that training minimizes: a bound on 1 - NDCG@k, summed over queries. "ramp": the ramp loss
-        (Chapelle et al. 2008). "equivalent": the margin loss relative to the best order that sorts by
-        relevance. "margin": that relative to one such order, in which equal relevances stay in the order
-        given. "margin" is convex; the others are minimized by a convex-concave procedure. Often no weights
-        lower "equivalent" and "margin", and all weights are 0 then.
+        Loss function that training minimizes: a bound on 1 - NDCG@k, summed over queries. "ramp": the ramp
+        loss (Chapelle et al. 2008). "equivalent": the margin loss relative to the best order that sorts by
+        relevance. "margin": the margin loss relative to one such order, in which documents of equal relevance
+        stay in the order given. "margin" is convex; the others are minimized by a convex-concave procedure.
+        With "equivalent" and "margin" all weights often end at 0.
     tuning : "auto", None, "grid", "majorize", or a tuner
-        How the regularization strength of each group is chosen. "auto" is "grid", or None where `penalty` is
-        given. "grid" tries 8^-3 .. 8^3, and keeps the one of the highest NDCG@k on held-out queries.
-        "majorize" holds nothing out; it may drive the weights to 0.
+        Method that chooses the regularization strength of each group of weights. "auto" means "grid", or None
+        if `penalty` is given. "grid" tries 8^-3 .. 8^3, and keeps the value of the highest NDCG@k on held-out
+        queries. "majorize" needs no held-out queries; it may drive the weights to 0. None uses `penalty`.
     groups : {"single", "feature", "prefix"}, callable, or list
-        Which features share a regularization strength. "single": all. "feature": none (automatic relevance
-        determination). "prefix": those with the same text before ``__``, as in the names of a
-        `ColumnTransformer`, or before ``=``. Or those that a function of a feature's name gives the same
-        group name; or one group name per feature.
+        Groups of weights that share a regularization strength. "single": one group for all weights.
+        "feature": one group per feature (automatic relevance determination). "prefix": one group for features
+        with the same text before ``__`` or ``=``, as in the names of a `ColumnTransformer`. A callable takes
+        the name of a feature and returns the name of its group; a list has one group name per feature.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. One number, or one
+        per group name (1 for groups without a name here). By default tuned, or 1 without tuning.
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
-        Convention for gains and discounts of the NDCG, see `structune.ranking.metrics`. A query without
-        relevant documents has an NDCG of 0 in all three.
+        Convention for gains and discounts of the NDCG, see `structune.ranking.ndcg`. A query without relevant
+        documents has an NDCG of 0 in all three.
     cv : int, float, or splitter, optional
-        Number of cross-validation folds of the queries for the tuner "grid", such as 5, or share of the
-        queries that it holds out, such as 0.2; by default 2. Or a splitter of scikit-learn, or its splits.
+        Number of cross-validation folds of the queries for tuning="grid", such as 5, or share of the queries
+        that it holds out, such as 0.2; by default 2 folds. Or a scikit-learn splitter, or a list of its
+        splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with a tuner.
+        Start from the weights of the previous fit. Has no effect with a tuner.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_features,)
+        Weight of each feature.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results of every fit: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----
-    The structure is that of Le & Smola (2007): an order has the features sum_j (p_j + 1)^(-1/4) x_j, with p_j
-    the position of document j from 1. A constant added to a feature of all documents of a query changes
-    nothing. Features are taken as they are: scale them to similar ranges, which share a prior.
+    The model is that of Le & Smola (2007): an order has the features sum_j (p_j + 1)^(-1/4) x_j, with p_j the
+    position of document j, from 1. Adding a constant to a feature of all documents of a query changes
+    nothing. Features are not scaled: give them similar ranges, because they share a penalty.
 
-    Often the convex bound has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
-    therefore begin with a ridge regression of the documents' gains, in tuning of those of the training part;
-    or, with `warm_start`, with the weights of the fit before, unless they are all 0. Sparse features of more
-    than 2^26 cells keep their means within queries in that regression.
+    The convex bound often has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
+    therefore start from a ridge regression of the documents' gains; in tuning it uses the training part only.
+    With `warm_start` they start from the previous weights, unless those are all 0. In this regression, sparse
+    features of more than 2^26 cells are not centered within queries.
 
     Examples
     --------
@@ -129,30 +131,31 @@ class Ranker(FeatureEstimator):
         return tags
 
     def fit(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from documents with known relevances.
+        """Fit the model to documents with known relevances.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (n_documents, n_features)
+            Features of the documents.
         y : array-like, shape (n_documents,)
-            Relevances, numbers >= 0.
+            Relevance of each document, a number >= 0.
         queries : array-like, shape (n_documents,), optional
-            The query of each document, a number or a string; documents may come in any order. Queries
-            whose documents are equally relevant are left out. None: all are of one query, with a warning;
-            "grid" needs several, to hold some out.
+            Query id of each document, a number or a string; documents may be in any order. Queries whose
+            documents all have the same relevance are skipped. None treats all documents as those of one
+            query, with a warning; tuning="grid" needs several queries.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-            How many times each query counts, in the order of their first documents; or the same at each
-            document, equal for those of a query.
+            Weight of each query, in the order of their first documents; or the weight of its query for each
+            document.
 
         Raises
         ------
         ValueError
-            Input as scikit-learn refuses it; nan, which an imputer may replace.
+            Input that scikit-learn refuses, such as nan, which an imputer may replace.
         DataError
-            Names the query id, relevance or weight that cannot be used. All relevances are equal within every
-            query; fewer queries than parts to hold out; weights that are all zero, or differ within a query.
+            A query id, relevance or weight that cannot be used; no query with documents of different
+            relevance; fewer queries than folds; weights that are all zero, or differ within a query.
         CapabilityError
-            A loss that needs more than the best orders, such as "log".
+            A loss that rankings do not support, such as "log".
 
         Warns
         -----
@@ -171,19 +174,19 @@ class Ranker(FeatureEstimator):
     def _encode_training(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> Encoded:
         if queries is None and self._chosen_tuning(False)[0] == "grid":
             raise DataError(
-                "found no queries: tuning='grid', the default, holds some out. Give the query of each "
-                "document as queries, or tuning=None if all documents are of one"
+                "queries are missing: tuning='grid', the default, holds some out. Give the query of each "
+                "document as queries, or tuning=None if all documents belong to one query"
             )
         shard, ids = self._checked(X, y, queries, sample_weight)
         if queries is None:
-            told = f"found no queries: all {len(ids)} documents are taken for those of one"
+            told = f"queries are missing: all {len(ids)} documents are treated as those of one query"
             warn(f"{told}. Give the query of each document as queries", OneQueryWarning)
         if not len(shard):
             raise _no_uneven(len(ids))
         discounts = Ndcg(self.convention, self.k).discounts(int(shard.sizes().max()))
         if not discounts[0] > discounts[-1]:
             alike = f"the NDCG of convention={self.convention!r} is the same for all orders of a query"
-            warn(f"{alike}: convention='burges' tells two documents apart", ZeroWeightsWarning)
+            warn(f"{alike}. Use convention='burges', in which they differ", ZeroWeightsWarning)
         return Encoded(self._structure, shard)
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RankingShard, None]]:
@@ -192,8 +195,8 @@ class Ranker(FeatureEstimator):
             for query in dict.fromkeys(ids.tolist()):
                 if query in seen:
                     raise DataError(
-                        f"block {number}: found the query {query} of a block before, expected all documents "
-                        "of a query in one block"
+                        f"block {number}: the query {query} is already in an earlier block. Put all "
+                        "documents of a query into one block"
                     )
                 seen.add(query)
             n_queries, n_documents = n_queries + len(shard), n_documents + len(ids)
@@ -207,7 +210,7 @@ class Ranker(FeatureEstimator):
         """The queries with documents of different relevance, encoded, and the query of each document."""
         X, y = self._check_fit(X, y, y_numeric=True, reset=reset)
         if y.dtype.kind not in "biuf":
-            raise DataError("found relevances that are strings, expected numbers")
+            raise DataError("relevances must be numbers, not strings")
         ids, order = _arranged(queries, X)
         Ndcg(self.convention, self.k).gains(y, ids)  # refuses a document by its place in the order given
         weights = _query_weights(sample_weight, ids, order)
@@ -218,7 +221,7 @@ class Ranker(FeatureEstimator):
     def _learn(self, structure: Any, loss: Loss, *data: Any) -> TuningResult:
         result = super()._learn(structure, loss, *data)
         if self.status_ == "converged" and not self.coef_.any():
-            message = f"all weights are 0: found no others that lower the {loss.name} loss, with its penalty"
+            message = f"all weights are 0: no other weights have a lower {loss.name} loss plus penalty"
             warn(message, ZeroWeightsWarning)
         return result
 
@@ -238,7 +241,7 @@ class Ranker(FeatureEstimator):
         return Ranking(self._names, self.k, self.convention)
 
     def _make_tuner(self, tuning: str | Tuner) -> Tuner:
-        """As for others, but "grid" tries precisions that suit rankings."""
+        """As in other estimators, but "grid" tries penalties that suit rankings."""
         from structune.learning.tuning.grid import GridTuner
 
         if tuning == "grid":
@@ -248,17 +251,17 @@ class Ranker(FeatureEstimator):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score of each document, ``coef_ . x``, shape (n_documents,): higher ones come first."""
+        """Compute the score of each document, ``coef_ . x``, shape (n_documents,); higher is better."""
         return np.asarray(self._check_features(X) @ self.coef_)
 
     def predict(self, X: Any) -> FloatArray:
-        """The same: documents of a query are ranked by falling score."""
+        """Compute the score of each document; the same as `decision_function`."""
         return self.decision_function(X)
 
     def rank(self, X: Any, queries: Any = None) -> IntArray:
-        """Position of each document in the ranking of its query, from 1, shape (n_documents,).
+        """Compute the position of each document in its query, from 1 (best), shape (n_documents,).
 
-        Documents with equal scores stay in the order given. Without `queries` all are of one.
+        Documents with equal scores stay in the order given. Without `queries`, all belong to one query.
         """
         scores = self.decision_function(X)
         ids, order = _arranged(queries, scores)
@@ -268,17 +271,17 @@ class Ranker(FeatureEstimator):
         return ranks
 
     def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:
-        """Mean NDCG@k over queries, in the model's convention; 0 of one without relevant documents.
+        """Compute the mean NDCG@k over queries; a query without relevant documents counts as 0.
 
-        `queries` and `sample_weight` are as in `fit`; only a ranker that was fitted without queries scores
-        without, and others raise DataError: all documents would count as one query.
+        `queries` and `sample_weight` are as in `fit`. Without `queries`, DataError is raised, unless the
+        ranker was fitted without queries: all documents would count as one query.
         """
         scores = self.decision_function(X)
         if queries is None and not self._scores_one_query:
             raise DataError(
-                "found no queries to score: give the query of each document, as to fit. In cross-validation, "
-                "set_score_request(queries=True) has scikit-learn pass them on, with "
-                "sklearn.set_config(enable_metadata_routing=True)"
+                "queries are missing: give the query of each document, as in fit. In cross-validation, call "
+                "set_score_request(queries=True) and sklearn.set_config(enable_metadata_routing=True), so "
+                "that scikit-learn passes them on"
             )
         ids, order = _arranged(queries, scores)
         Ndcg(self.convention, self.k).gains(y, ids)
@@ -301,10 +304,10 @@ class Ranker(FeatureEstimator):
 
 
 def _arranged(queries: Any, rows: Any) -> tuple[Array, IntArray]:
-    """Query ids, and an order of the rows that brings the documents of each query together."""
+    """Query ids, and an order of the rows in which the documents of each query are adjacent."""
     ids, order = brought_together(np.zeros(rows.shape[0], np.int64) if queries is None else queries)
     if ids.size != rows.shape[0]:
-        raise DataError(f"found {ids.size} query ids for {rows.shape[0]} documents")
+        raise DataError(f"there are {ids.size} query ids for {rows.shape[0]} documents")
     return ids, order
 
 
@@ -320,15 +323,15 @@ def _query_weights(sample_weight: Any, ids: Array, order: IntArray) -> FloatArra
         weights = given[starts]
         for j in np.flatnonzero(given != np.repeat(weights, sizes))[:1]:
             raise DataError(
-                f"document {order[j]}, query {ids[order[j]]}: found the weight {given[j]}, expected that of "
-                "the query's first document, for queries have weights"
+                f"document {order[j]}, query {ids[order[j]]}: the weight {given[j]} differs from that of the "
+                "query's first document, but all documents of a query have one weight"
             )
     weights = check_weights(weights, starts.size)
     if not weights.any():
-        raise DataError("found a weight of zero for every query, expected a positive one")
+        raise DataError("the weights of all queries are zero: at least one must be positive")
     return weights
 
 
 def _no_uneven(n_documents: int) -> DataError:
-    found = f"no query with documents of different relevance (n_samples = {n_documents})"
-    return DataError(f"found {found}, expected at least one")
+    told = f"no query has documents of different relevance (n_samples = {n_documents})"
+    return DataError(f"{told}; training needs at least one")

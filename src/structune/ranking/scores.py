@@ -1,4 +1,4 @@
-"""How well queries were ranked, on the terminal, as JSON and on a page."""
+"""Scores of rankings, for the terminal, as JSON and for report pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Query:
 
 @dataclass(frozen=True)
 class RankingScores:
-    """Mean NDCG@1 .. NDCG@10 over queries, in a convention; a query without relevant documents counts 0."""
+    """Mean NDCG@1 .. NDCG@10 over queries; a query without relevant documents counts as 0."""
 
     convention: str
     queries: list[Query]
@@ -62,13 +62,13 @@ class RankingScores:
         return dict(zip(_POSITIONS, np.mean([q.ndcg for q in self.queries], axis=0).tolist(), strict=True))
 
     def tables(self) -> list[Table]:
-        """What the terminal shows: NDCG@k by k, and what was ranked."""
+        """Tables for the terminal: NDCG@k by k, and what was ranked."""
         told = self.as_dict()
         rows = [*((str(k), [value]) for k, value in told["ndcg"].items()), ("mean", [told["mean"]])]
         record = [
             ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
             ("data", f"{told['queries']:,} queries, {told['documents']:,} documents"),
-            ("nothing relevant", f"{told['queries_without_relevant_documents']:,} queries, which count 0"),
+            ("nothing relevant", f"{told['queries_without_relevant_documents']:,} queries, counted as 0"),
         ]
         return [numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", record)]
 
@@ -99,12 +99,12 @@ class RankingScores:
             for query in worst
         ]
         blocks: list[Block] = [
-            line(list(self.ndcg), list(self.ndcg.values()), "k", "NDCG@k", "Mean over the queries."),
+            line(list(self.ndcg), list(self.ndcg.values()), "k", "NDCG@k", "NDCG@k by k, mean over queries."),
             histogram(
                 [query.ndcg[-1] for query in self.queries],
                 at_last,
                 "queries",
-                "Number of queries by NDCG; those without relevant documents count 0.",
+                "Number of queries by NDCG; queries without relevant documents count as 0.",
             ),
             make_table(
                 "Queries with relevant documents, the worst first",

@@ -1,4 +1,4 @@
-"""Rankings on the command line: how LETOR files are read, and what is told and written of rankings."""
+"""Rankings on the command line: reads LETOR files, trains, evaluates, and writes rankings."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ _HEADING = "query\trank\tdocument\tscore\tcomment\n"
 
 @dataclass(frozen=True)
 class Learning:
-    """How LETOR files are read to learn from."""
+    """How LETOR files are read."""
 
-    missing: float | None = option(None, help="The value of NULL, here and where the model is used.")
+    missing: float | None = option(
+        None,
+        help="Number that replaces NULL, in training files and in all files that the model reads later. By "
+        "default, NULL is an error.",
+    )
 
 
 class RankingTask(Task):
@@ -35,29 +39,30 @@ class RankingTask(Task):
     estimator = "structune.ranking.ranker:Ranker"
     learns = "to rank the documents of queries"
     about = (
-        "A document's score is a weighted sum of its features. Queries of different files differ. "
-        "--k 0 counts all positions."
+        "A document's score is a weighted sum of its features. Queries of different files are different "
+        "queries, even with the same id. --k 0 counts all positions."
     )
     files = (
-        "LETOR files, also .gz: a document a line, such as '2 qid:10 1:0.03 2:0.5 # docid = 7', and those of "
-        "a query together. A feature that a line leaves out is 0."
+        "LETOR files, also compressed: one document per line, such as '2 qid:10 1:0.03 2:0.5 # docid = 7'. "
+        "The documents of a query are on adjacent lines. A feature missing from a line is 0."
     )
-    inputs = "LETOR files, whose relevances are not looked at."
+    inputs = "LETOR files. Their relevances are ignored."
     parts = "documents"
     learning_options = Learning
     space = ("k", "convention")
     tuning = ("cv", "random_state")
     methods = ("grid", "majorize")
     evaluates = (
-        "Shows the mean NDCG@1 .. NDCG@10 over the queries of all files, in the convention that the model "
-        "was trained for, and the mean of these. A query without relevant documents counts 0."
+        "Prints NDCG@1 to NDCG@10, each a mean over the queries of all files, and the mean of these ten. "
+        "NDCG follows the convention that the model was trained for. A query without relevant documents "
+        "counts as 0."
     )
     predicts = (
         "Rank the documents of queries.",
-        "Writes a table, separated by tabs, of query, rank, document, score, and the comment on the "
-        "document. The queries come in the order of the files, the documents of each by rank; documents "
-        "count from 1. "
-        "Files may be of any length; what was ranked before a wrong line has been written then.",
+        "Writes a tab-separated table with the columns query, rank, document (its number in the input, from "
+        "1), score, and comment. Queries are in the order of the files, and the documents of a query are "
+        "sorted by rank. Files may be of any length. If a line is wrong, the queries before it have already "
+        "been written.",
     )
     examples = (
         "structune train ranking train.txt --model ranker.structune --penalty 2 --test test.txt",
@@ -92,7 +97,7 @@ class RankingTask(Task):
     def shard(
         self, files: Sequence[str], learning: Learning, model: Ranker, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
-        """Read the files twice, block by block: for their features, and to encode them."""
+        """Read the files twice, block by block: once for the feature numbers, once to encode them."""
         from structune.cli.terminal import Progress
         from structune.ranking.letor import letor_features, read_letor_blocks
 
@@ -176,12 +181,12 @@ def _features_of_all(files: Sequence[str], indices: Iterable[Any]) -> tuple[int,
     """The numbers of the features that any of some files or blocks has."""
     features = set(chain.from_iterable(some.tolist() for some in indices))
     if not features:
-        raise DataError(f"{', '.join(files)}: found no features, expected some such as '1:0.5'")
+        raise DataError(f"{', '.join(files)}: no line has a feature, such as '1:0.5'")
     return tuple(sorted(features))
 
 
 def _header(features: Sequence[int], missing: float | None) -> dict[str, Any]:
-    """What a model's file keeps, for new files to be read alike."""
+    """What the model file stores, so that new files are read in the same way."""
     return {"features": list(features), "missing": missing}
 
 
@@ -196,5 +201,6 @@ def _reading_of(header: Any, path: Any) -> tuple[tuple[int, ...], float | None]:
 
 def _no_features(path: Any) -> ModelFileError:
     return ModelFileError(
-        f"{path}: found no numbers of the features, expected what structune train, tune or shard wrote"
+        f"{path}: the numbers of the features are missing. Use a model or folder that structune train, tune "
+        "or shard wrote"
     )

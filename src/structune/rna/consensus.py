@@ -33,15 +33,15 @@ _APART = np.array([[sum(x != y for x, y in zip(p, q, strict=True)) for p in CANO
 
 
 class Consensus(NamedTuple):
-    """A structure of columns.
+    """Consensus structure of an alignment.
 
     Attributes
     ----------
     structure : str
-        In dot-bracket notation, a character a column.
+        Structure in dot-bracket notation, one character per column.
     pairs : ndarray, shape (n_columns, n_columns)
-        How probably columns pair, symmetric: the mean over sequences of the probability that their bases do,
-        0 where there is a gap, with log odds that covariation raises.
+        Probability that two columns pair, symmetric: the mean over sequences of the probability that their
+        bases pair, 0 for a gap, with log odds adjusted by covariation.
     """
 
     structure: str
@@ -54,17 +54,20 @@ def consensus(
     threshold: float = CONSENSUS_THRESHOLD,
     n_jobs: int | None = None,
 ) -> Consensus:
-    """The nested pairs of columns of the greatest sum of probability - threshold.
+    """Predict the consensus structure of aligned sequences.
 
-    `pair_probabilities` gives those of a sequence, as `RNAFolder.pair_probabilities` does.
+    It has the nested pairs of columns that maximize the sum of probability - `threshold`. `rows` are the
+    aligned sequences, with ``-`` for gaps; `pair_probabilities` is a function that returns the base-pair
+    probability matrix of a sequence, such as `RNAFolder.pair_probabilities`.
 
     Notes
     -----
-    Covariation is that of RNAalifold (Hofacker, Fekete & Stadler 2002): the mean over all two sequences that
-    can pair of the number of bases in which their pairs differ, less the share of those that cannot.
+    Covariation is that of RNAalifold (Hofacker, Fekete & Stadler 2002): the number of bases in which the
+    pairs of two sequences differ, averaged over all two sequences that can pair, minus the share of sequences
+    that cannot.
     """
     if len(lengths := sorted({len(row) for row in rows})) != 1:
-        raise DataError(f"found rows of {lengths} columns, expected rows of one length")
+        raise DataError(f"the rows of an alignment must have one length, not {lengths}")
     checked_threshold(threshold)
     n = lengths[0]
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")
@@ -72,7 +75,7 @@ def consensus(
     def of_row(k: int) -> tuple[IntArray, Any]:
         """The columns that have a base, and the probabilities of their pairs."""
         if STRANDS in rows[k]:
-            raise DataError(f"row {k}: found {STRANDS}, expected one strand")
+            raise DataError(f"row {k}: alignments cannot have two strands ({STRANDS!r})")
         kept = np.array([column for column, base in enumerate(rows[k]) if base not in GAPS], np.int64)
         try:
             pairs = pair_probabilities("".join(rows[k][column] for column in kept))

@@ -1,4 +1,4 @@
-"""A folder that scores structures as a teacher does, such as energies."""
+"""Train a folder to score structures as a teacher does, such as energies."""
 
 from __future__ import annotations
 
@@ -28,22 +28,25 @@ def distill(
     rounds: int = 3,
     random_state: int = 0,
 ) -> RNAFolder:
-    """A folder whose log odds of structures are those of a teacher, as far as its features tell them.
+    """Train a folder whose log odds of structures approximate the scores of a teacher.
 
-    Each round draws structures by the model so far, and fits the weights to the scores that the teacher gives
-    them, by least squares of differences within a sequence.
+    Each round samples structures from the current model, and fits the weights to the teacher's scores of
+    them, by least squares of score differences within a sequence.
 
     Parameters
     ----------
     teacher : callable
-        From a sequence and a structure in dot-bracket notation to a score, the log odds of the structure but
-        for a constant of the sequence; not finite for one the teacher does not have. `Energies.score` is one.
+        Function of a sequence and a structure in dot-bracket notation that returns a score: the log odds of
+        the structure, up to a constant per sequence; not finite for a structure that is impossible for the
+        teacher. An example is `Energies.score`.
     X : list of str
-        Sequences, the more various the better; some hundreds of 50 to 150 bases teach all but rare weights.
+        Sequences, as diverse as possible. A few hundred of 50 to 150 bases determine all but rare weights.
     start : RNAFolder, optional
-        Where structures are drawn first; its features are those of the result. The pretrained one by default.
+        Model to start from, by default the pretrained one. The result has its features.
     rounds : int
-        After the second, little changes.
+        Number of rounds. Little changes after the second.
+    random_state : int
+        Random seed of the samples.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def distill(
     Raises
     ------
     DataError
-        No sequences, or no structures that the teacher has.
+        There are no sequences, or the teacher has no finite score for any structure.
 
     Examples
     --------
@@ -70,7 +73,7 @@ def distill(
         )
     sequences = checked_strings(X, "sequence")
     if two := [s for s, sequence in enumerate(sequences) if STRANDS in sequence]:
-        raise DataError(f"sequence {two[0]}: found two strands, expected one to be taught")
+        raise DataError(f"sequence {two[0]}: distill does not support two strands")
     rounds = checked_number(rounds, "rounds")
     folder = deepcopy(RNAFolder.pretrained() if start is None else start)
     folder._check_fitted()
@@ -105,13 +108,13 @@ def _moments(
         given = [(structure, teacher(sequence, structure)) for structure in own]
         for _, score in given:
             if not isinstance(score, Real):
-                raise DataError(f"found the score {score!r} by the teacher, expected a number")
+                raise DataError(f"the teacher returned the score {score!r}, which is not a number")
         finite = [(structure, score) for structure, score in given if np.isfinite(score)]
         kept += [(sequence, structure) for structure, _ in finite]
         scores += [float(score) for _, score in finite]
         sizes.append(len(finite))
     if not kept:
-        raise DataError("found no structures that the teacher has, expected some")
+        raise DataError("the teacher has no finite score for any structure")
     rna = folder.rna_
     rows = rna.feature_rows(rna.encode(*map(list, zip(*kept, strict=True))))
     # the matrix that adds up runs of rows, those of a sequence each

@@ -1,4 +1,4 @@
-"""Nearest-neighbour energies of RNA structures, from files of parameters: a teacher, see `distill`."""
+"""Nearest-neighbor energies of RNA structures, from parameter files; a teacher for `distill`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
     numbered = lines.filled()
     number, first = next(numbered, (0, ""))
     if not number:
-        raise DataError(f"{lines.name}: found no text, expected '## RNAfold parameter file v2.0'")
+        raise DataError(f"{lines.name}: the file is empty, expected '## RNAfold parameter file v2.0'")
     if not _FIRST_LINE.match(first):
         raise lines.refuse(number, f"found {shown(first)}, expected '## RNAfold parameter file v2.0'")
     for number, text in numbered:
@@ -60,7 +60,7 @@ def _value(lines: Lines, number: int, section: str, word: str) -> float:
         return float(word)
     if section == "stack":
         return np.nan  # see `_mend_stacks`
-    raise lines.refuse(number, f"found {shown(word)} in {section}, expected a number or INF")
+    raise lines.refuse(number, f"{shown(word)} in section {section} is neither a number nor INF")
 
 
 def _mend_stacks(stack: Any, lines: Lines, number: int) -> None:
@@ -70,11 +70,11 @@ def _mend_stacks(stack: Any, lines: Lines, number: int) -> None:
     if not unread.any():
         return
     if np.isnan(stack.T[unread]).any():
-        raise lines.refuse(number, "found what are no numbers in stack")
+        raise lines.refuse(number, "section stack has entries that are not numbers")
     stack[unread] = stack.T[unread]
     warn(
-        f"{lines.name}:{number}: found {np.count_nonzero(unread)} of stack that are no numbers; took those "
-        "of the same stacks read from the other strand"
+        f"{lines.name}:{number}: {np.count_nonzero(unread)} entries of section stack are not numbers; used "
+        "the entries of the same stacks read from the other strand"
     )
 
 
@@ -87,30 +87,32 @@ _GAS, _KELVIN = 1.98717e-3, 310.15  # kcal/mol/K; 37 C
 
 @dataclass(frozen=True)
 class Energies:
-    """Energies of loops at 37 C (Mathews et al. 2004), with mismatches at all open ends of helices.
+    """Energy model of RNA structures: energies of loops at 37 C (Mathews et al. 2004).
 
-    As ViennaRNA has them by default (``-d2``): no coaxial stacking. Read by `read_energies`.
+    As by default in ViennaRNA (``-d2``), all ends of helices in open and multibranch loops have mismatches,
+    and there is no coaxial stacking. Use `read_energies` to read a parameter file.
 
     Attributes
     ----------
     tables : dict of ndarray
+        Tables of the file by name, in 0.01 kcal/mol.
     hairpins : dict of float
-        Of special hairpins, with the pair that closes them.
+        Energies of special hairpins, by their sequence with the closing pair, in 0.01 kcal/mol.
     """
 
     tables: dict[str, Table]
     hairpins: dict[str, float]
 
     def of(self, sequence: str, structure: str) -> float:
-        """The energy of a structure without pseudoknots, in kcal/mol; inf of one that there cannot be.
+        """Compute the energy of a structure without pseudoknots, in kcal/mol; inf if it is impossible.
 
-        That of ViennaRNA, but that internal loops of two by two bases with one that is not known, or closed
-        by other pairs than AU, CG and GU, count as loops of other sizes.
+        It equals that of ViennaRNA, except for internal loops of two by two bases: those with an unknown base,
+        or closed by pairs other than AU, CG and GU, are scored like loops of other sizes.
 
         Raises
         ------
         DataError
-            Two strands, another length of the structure, or notation that is none.
+            There are two strands, the lengths differ, or the structure is malformed.
         """
         bases = clean_sequence(sequence)
         check_cut(structure, len(bases), -1, "a structure")
@@ -123,7 +125,7 @@ class Energies:
                     branches.append((k, int(partner[k])))
                     k = int(partner[k])
                 elif partner[k] >= 0:
-                    raise DataError("found a pseudoknot, expected nested pairs")
+                    raise DataError("the structure has a pseudoknot; energies need nested pairs")
                 k += 1
             if i < 0:
                 found.append(sum(strand.open_end("mismatch_exterior", p, q) for p, q in branches))
@@ -136,12 +138,12 @@ class Energies:
         return float(sum(found)) / 100.0
 
     def score(self, sequence: str, structure: str) -> float:
-        """-energy / RT: the log odds of a structure against that without pairs."""
+        """Compute -energy / RT: the log odds of a structure against the one without pairs."""
         return -self.of(sequence, structure) / (_GAS * _KELVIN)
 
 
 def read_energies(source: Source) -> Energies:
-    """Read a file of energies as ViennaRNA has them (``rna_turner2004.par``), compressed by gzip or not.
+    """Read an energy parameter file of ViennaRNA (such as ``rna_turner2004.par``), compressed or not.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def read_energies(source: Source) -> Energies:
     Raises
     ------
     DataError
-        A section that is missing, or not of its size, or what is no number. Names file and line.
+        A section is missing or has the wrong size, or an entry is not a number. Names file and line.
     """
     lines, numbers, hairpins = Lines(source), dict[str, list[float]](), dict[str, float]()
     starts, section = dict[str, int](), ""
@@ -166,11 +168,11 @@ def read_energies(source: Source) -> Energies:
             numbers[section] += [_value(lines, number, section, word) for word in text.split()]
     for name, shape in {**_SHAPES, "Misc": (4,)}.items():
         if name not in numbers:
-            raise DataError(f"{lines.name}: found no section {name!r}")
+            raise DataError(f"{lines.name}: the section {name!r} is missing")
         n, expected = len(numbers[name]), math.prod(shape)
         if n != expected if name in _SHAPES else n < expected:
             least = "" if name in _SHAPES else "at least "
-            raise lines.refuse(starts[name], f"found {n} numbers of {name}, expected {least}{expected}")
+            raise lines.refuse(starts[name], f"section {name} has {n} numbers, expected {least}{expected}")
     tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
     _mend_stacks(tables["stack"], lines, starts["stack"])
     return Energies({**tables, "Misc": np.array(numbers["Misc"])}, hairpins)

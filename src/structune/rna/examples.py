@@ -1,4 +1,4 @@
-"""RNA sequences as the command line reads them, with what is known of them, and their place."""
+"""RNA sequences as the command line reads them, with their constraints, reactivities and place in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED, _MOST_NAMED_SEQUENCES = 3, 5  # files, and sequences
 _UPPER = (
-    "found X alone below a sequence of its length: write constraints in lower case, and unknown bases as N"
+    "a line of X as long as the sequence above: write constraints in lower case, and unknown bases as N"
 )
 
 
@@ -51,7 +51,7 @@ class Example:
     def structure(self) -> str:
         """The structure, which there must be."""
         if self.record.structure is None:
-            raise self.refuse("found no structure, expected one")
+            raise self.refuse("no structure; each sequence needs one")
         return self.record.structure
 
 
@@ -62,7 +62,7 @@ def read_with_structures(paths: Sequence[Source], format: str | None = None) -> 
         _ = example.structure
         yield example
     if example is None:
-        raise DataError(f"{', '.join(map(str, paths))}: found no sequences")
+        raise DataError(f"{', '.join(map(str, paths))}: no sequences")
 
 
 def _records(source: Source, **options: Any) -> Iterator[Example]:
@@ -70,7 +70,7 @@ def _records(source: Source, **options: Any) -> Iterator[Example]:
 
 
 def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example]]) -> Iterator[Example]:
-    """What is read of several files and folders; tells which have nothing, if others have some."""
+    """Read several files and folders; report those without sequences, if others have some."""
     empty, is_any = list[str](), False
     for source in chain.from_iterable(map(files_of, sources)):
         example = None
@@ -79,7 +79,7 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
         is_any = is_any or example is not None
         empty += [source_name(source)] if example is None else []
     for name in empty if is_any else ():
-        say(f"{name}: found no sequences")
+        say(f"{name}: no sequences")
 
 
 def read_sequences(
@@ -87,8 +87,8 @@ def read_sequences(
 ) -> Iterator[Example]:
     """Records of files, or of standard input, one at a time.
 
-    `below` is what is wanted of what stands below sequences: "", "constraints" or "structures". Structures
-    that are not wanted are counted and told at the end; with `skip`, records that cannot be read are told.
+    `below` is what to read from the lines below sequences: "" for nothing, "constraints" or "structures". The
+    number of ignored structures is reported at the end. With `skip`, unreadable records are reported.
     """
     skipped = (lambda error: say(f"skipped {error}")) if skip else None
     unused, empty = Counter[str](), Counter[str]()  # structures, and records without bases, by the file
@@ -111,25 +111,25 @@ def read_sequences(
     sources = (standard_input() if file == "-" else file for file in files)
     yield from _of_all(sources, read)
     if empty:
-        say(f"{some_of([*empty], _MOST_NAMED)}: sequences without bases: {empty.total():,}")
+        say(f"{some_of([*empty], _MOST_NAMED)}: {empty.total():,} empty sequences")
     if unused:
-        told = f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are not used"
-        say(f"{told}: structune score judges them, and with --constraints those of dot-bracket files hold")
+        told = f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are ignored"
+        say(f"{told}; to score them use structune score, to enforce those of dot-bracket files --constraints")
 
 
 # --- reactivities -------------------------------------------------------------------------------------------
 
 
 def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> Iterator[Example]:
-    """The same examples with their reactivities, found by name; tells which have none."""
+    """Yield the same examples with their reactivities, matched by name; report names without a match."""
     known, without = read_reactivities(path), list[str]()
     table = None if method == "deigan" else ReactivityModel.pretrained()
     unused = {name for name, values in known.items() if name and values.size}
     for index, example in enumerate(examples):
         name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
         if not name and index:
-            expected = "expected lines '>name' with several sequences"
-            raise DataError(f"{path}: found reactivities without a name, {expected}")
+            expected = "several sequences need a line '>name' for each"
+            raise DataError(f"{path}: reactivities without a name; {expected}")
         # Rows are looked up by name, in whatever order; what is left of them is told at the end.
         values = known.get(name)
         if values is None or (name and not values.size):
@@ -139,21 +139,21 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         unused.discard(name)
         record, n = example.record, example.record.n_bases
         if values.size > n:
-            raise example.refuse(f"found {values.size} reactivities for {n} bases")
+            raise example.refuse(f"{values.size} reactivities in {path}, but only {n} bases")
         try:
             check_letters(record.sequence, values)
         except DataError as error:
             raise example.refuse(f"{path}: {error}") from None
         if values.size < n:
-            say(f"{path}: found {values.size} reactivities of {shown(record.name)}, which has {n} bases")
+            say(f"{path}: {shown(record.name)} has only {values.size} reactivities for {n} bases")
         row = np.full(n, np.nan)
         row[: values.size] = values
         paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
         notation = example.constraints if isinstance(example.constraints, str) else ""
         yield replace(example, constraints=Constraints(notation, paired=paired))
     for told, names in (
-        (f"found no reactivities for {len(without):,} of the sequences", without),
-        (f"did not use the rows of {len(unused):,} other sequences", unused),
+        (f"no reactivities for {len(without):,} sequences", without),
+        (f"ignored reactivities of {len(unused):,} names without a sequence", unused),
     ):
         if names:
             say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")
@@ -168,15 +168,15 @@ def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
     for number, text in lines.filled():
         words = [word.strip() for word in text.split("\t")]
         if len(words) != 2 or not all(words):
-            expected = "expected a name and a family, with a tab between"
-            raise lines.refuse(number, f"found {shown(text)}, {expected}")
+            expected = "is not a name and a family separated by a tab"
+            raise lines.refuse(number, f"{shown(text)} {expected}")
         if families.setdefault(words[0], words[1]) != words[1]:
-            raise lines.refuse(number, f"found a second family of {shown(words[0])}")
+            raise lines.refuse(number, f"{shown(words[0])} already has another family")
 
     def families_of(examples: Sequence[Example]) -> list[str]:
         for example in examples:
             if (name := example.record.name) not in families:
-                raise DataError(f"{path}: found no family of {shown(name)} in {example.place}")
+                raise DataError(f"{path}: no family for sequence {shown(name)} of {example.place}")
         return [families[example.record.name] for example in examples]
 
     return families_of
@@ -200,7 +200,7 @@ class _Constrained(Entry):
     def add(self, number: int, text: str) -> None:
         is_constraint = bool(self.sequence) and _MARKS.issuperset(text.split(maxsplit=1)[0])
         if self.lacks_header or (self.structure and not is_constraint):
-            raise self.lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+            raise self.lines.refuse(number, f"expected a header '>name', not {shown(text)}")
         if is_constraint:
             self.add_structure(number, text)
             return
@@ -209,8 +209,8 @@ class _Constrained(Entry):
         except DataError as error:
             if not self.sequence or text.isalpha():
                 raise
-            expected = f"bases, or constraints of {NOTATION}"
-            raise self.lines.refuse(number, f"found {shown(text)}, expected {expected}") from error
+            expected = f"neither bases nor constraints ({NOTATION})"
+            raise self.lines.refuse(number, f"{shown(text)} is {expected}") from error
         self.last_number = number
 
     def example(self) -> Example:

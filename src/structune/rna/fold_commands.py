@@ -71,12 +71,12 @@ def consensus(files: Sequence[str], source: Source, wanted: Consensus) -> int:
             stream.flush()
             n_unused += alignment.structure is not None
     if n_unused:
-        say(f"{n_unused:,} known structures (SS_cons) are not used: predicted ones replace them")
+        say(f"{n_unused:,} known structures (SS_cons) are ignored and replaced by predicted ones")
     return 0
 
 
 def score(files: Sequence[str], source: Source, reading: Reading, shape: Shape, writing: Output) -> int:
-    """Tell what a model says of known structures, a row each; returns the exit code."""
+    """Write what a model says about each known structure, one row each; returns the exit code."""
     _check_apart(files, source, writing.output)
     folder = source.open("score", **shape.settings)
 
@@ -127,10 +127,10 @@ def fold(
     first = list(islice(source_of_all, 2 if of_one or writing.is_drawn else 1))
     if not first:
         source_of_all.check()
-        raise DataError(f"{', '.join(files)}: found no sequences")
+        raise DataError(f"{', '.join(files)}: no sequences")
     if len(first) > 1 and of_one:
-        told = "found several sequences, expected one: a BPSEQ file holds one structure"
-        raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes a file of each)")
+        told = "a BPSEQ file holds one structure, but there are several sequences"
+        raise DataError(f"{', '.join(files)}: {told} (--output FOLDER writes one file per sequence)")
     held = {"needed": recipe.memory_of} if recipe.with_pairs else {}
     examples = chain(first, source_of_all)
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
@@ -150,7 +150,7 @@ def _is_folder(output: str) -> bool:
 
 
 def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator[Example]:
-    """Sequences with all that is known of them; refuses what cannot be written, tells what long ones cost."""
+    """Yield sequences with all that is known; refuse unwritable ones, print the cost of long ones."""
     folder, wanted, writing, format = recipe.folder, recipe.wanted, recipe.writing, recipe.writing.written_as
     draws = None if wanted.samples is None else Draws(wanted.seed)  # those of `RNAFolder.sample`
     for example in read if known.shape is None else with_reactivities(read, known.shape, known.shape_method):
@@ -161,10 +161,9 @@ def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator
         if draws is not None:
             example = replace(example, generator=draws.of(sequence))
         if writing.is_drawn and not sequence:
-            told = "found an empty sequence, expected at least one base with --plot or --dot-plot"
-            raise example.refuse(told)
+            raise example.refuse("an empty sequence cannot be drawn with --plot or --dot-plot")
         if format in ("ct", "bpseq") and has_two:
-            raise example.refuse(f"found two strands, expected one for the format {format}")
+            raise example.refuse(f"two strands cannot be written with --format {format}")
         if (n := len(sequence)) >= _LONG and not writing.quiet and folder.max_span is None:
             # Time grows with the cube of the length.
             minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(example) / 1e9

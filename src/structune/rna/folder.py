@@ -1,4 +1,4 @@
-"""The RNA folder: secondary structures by CONTRAfold's model, with scikit-learn's face."""
+"""The RNA folder: secondary structures by CONTRAfold's model, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -45,88 +45,95 @@ from structune.structure import FloatArray, IntArray, check_weights
 
 @parameters
 class RNAFolder(BlockEstimator):
-    """RNA secondary structures by a conditional log-linear model, with regularisation that it can learn.
+    """Predict RNA secondary structures with a conditional log-linear model.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the training structures.
-        "margin": the margin loss with 1 - recall of base pairs as cost. "ramp": the ramp loss, which gives up
-        on sequences that are far off (Chapelle et al. 2008).
+        Loss function that training minimizes. "log": the negative log-probability of the training structures.
+        "margin": the margin loss with 1 - recall of base pairs as cost. "ramp": the ramp loss, which limits
+        the influence of sequences that are predicted badly (Chapelle et al. 2008).
     groups : "kind", "single", "separate", or callable
-        Which weights share a regularization strength. "kind": those of one kind of feature, the 15 groups of
-        Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": all. "separate": none. Or
-        those that a function of a weight's name gives the same group name; names look like
-        ``helix_stacking_ACGU``.
+        Groups of weights that share a regularization strength. "kind": one group per type of feature, the 15
+        groups of Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": one group for
+        all weights. "separate": one group per weight. A callable takes the name of a weight, such as
+        ``helix_stacking_ACGU``, and returns the name of its group.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
+        precision, that is, the inverse variance, of a Gaussian prior. A dict maps names of groups to numbers;
+        groups that it does not name get 1. By default the strengths are tuned, or 1 without tuning. A value
+        of 0 is allowed only for groups with an `l1` above 0.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number for all groups of weights, or one per group name (0 for other groups). Numbers
+        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
+        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
-        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     gamma : float
-        How much a right pair counts in predictions, beside two right unpaired bases ("mea") or beside a wrong
-        pair ("centroid"). More predicts more pairs.
+        Weight of a correct pair in predictions, relative to two correct unpaired bases ("mea") or to a wrong
+        pair ("centroid"). A higher value predicts more pairs.
     decoding : {"mea", "centroid"}
-        Which structure is predicted. "mea": the one of maximum expected accuracy, in which right unpaired
-        bases count (Do, Woods & Batzoglou 2006). "centroid": the gamma-centroid, in which pairs alone count
+        Structure that is predicted. "mea": the one with maximum expected accuracy, which also counts correct
+        unpaired bases (Do, Woods & Batzoglou 2006). "centroid": the gamma-centroid, which counts pairs only
         (Hamada et al. 2009).
     min_hairpin : int
-        Fewest unpaired bases in a hairpin.
+        Smallest number of unpaired bases in a hairpin.
     noncanonical : bool
-        Whether all bases may pair, and not only AU, CG and GU.
+        Allow pairs of any two bases, not only AU, CG and GU.
     max_span : int, optional
-        Largest distance between the bases of a pair. Time and memory then grow with the length of a sequence,
-        not with its cube and square: for genomes. Predictions of a fitted model keep to it, too.
+        Largest distance between the two bases of a pair. Time and memory then grow linearly with the length
+        of a sequence, instead of cubically and quadratically. Predictions of a fitted model also obey it.
     circular : bool
-        Whether sequences are circles, the last base followed by the first.
+        Whether sequences are circular, with the last base followed by the first.
     initiation : float
-        Score of two strands, "A&B", being together, before any pair, at concentrations of 1 M. At other
-        concentrations add 0.6 times the log of theirs (-8 at 1 uM), for scores of the pretrained model are
-        about that part of energies in units of kT.
+        Score of two strands, "A&B", binding each other, before any base pair, at 1 M. For another
+        concentration c in mol/l add 0.6 ln(c), -8 at 1 uM: scores of the pretrained model are about 0.6 times
+        energies in units of kT.
     features : {"contrafold", "extended"}
-        Set of features: CONTRAfold's 708, or these and more (see `RNA`), each kind one more group.
+        Feature set. "contrafold": the 708 features of CONTRAfold. "extended": these and more types (see
+        `RNA`), each with its own group of weights.
     outside : {"skip", "trim", "error"}
-        What to do with training structures that the model cannot produce, which would have an infinite loss.
-        These have pairs of bases that cannot pair, hairpins shorter than `min_hairpin`, or loops of more than
-        30 unpaired bases. "skip" leaves them out and "trim" their offending pairs alone, with a warning;
-        "error" refuses them. Pairs of pseudoknots, all but those in round brackets, are dropped, or an error.
+        How to treat training structures that the model cannot produce: with bases that cannot pair, hairpins
+        shorter than `min_hairpin`, or loops of more than 30 unpaired bases. "skip" skips the sequence, "trim"
+        removes the offending pairs, both with a warning; "error" raises an error. Pairs in pseudoknots, that
+        is, all but those in round brackets, are removed; with "error" they are an error.
     center : "pretrained" or RNAFolder, optional
-        Model whose weights are the mean of the prior, in place of zero. What few structures of your own do
-        not tell stays. Needs ``loss="log"``, and the model's features or more ("extended" if pretrained).
+        Model whose weights are the mean of the prior, instead of zero. Weights that few training structures
+        cannot determine then keep its values. Needs ``loss="log"``, and the features of that model or more
+        ("extended" for the pretrained model).
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
+        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
+        tuners choose them anew.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     coef_ : ndarray, shape (n_weights,)
-        Named by ``rna_.weight_names()``.
+        Weights, in the order of ``rna_.weight_names()``.
     skipped_ : list of (int, str)
-        Training examples that were left out, and why; of a folder of shards at most a thousand.
+        Index and reason of each skipped training example; at most 1000 for a folder of shards.
     rna_ : RNA
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results of every fit: see `structune.learning.StructuredEstimator`.
 
     Raises
     ------
     CapabilityError
-        Of methods that need probabilities (all predictions but the most probable structure and scores): the
-        model was not fitted by log loss.
+        A method needs probabilities, but the model was not fitted with the log loss. Only `predict`,
+        `predict_viterbi`, `score` and `log_partition` work without.
 
     Examples
     --------
@@ -156,30 +163,33 @@ class RNAFolder(BlockEstimator):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from sequences with known structures.
+        """Fit the model to sequences with known structures.
 
         Parameters
         ----------
         X : list of str
-            Sequences over ACGU; T is U, and other letters of the IUPAC code are bases that do not pair. Two
-            strands have ``&`` between them, in sequence and structure.
+            Sequences over ACGU. T counts as U; other IUPAC letters are bases that do not pair. Two strands
+            are separated by ``&``, in sequence and structure.
         y : list of str or Constraints
-            Their structures in dot-bracket notation or, where they are only partly known, `Constraints`: what
-            must be, and log odds of bases to be paired, as probing gives them. Needs loss="log", which is
-            then -log of the probability of the evidence, summed over structures.
+            Structures in dot-bracket notation. A structure that is only partly known is given as
+            `Constraints`: required pairs and unpaired bases, and log odds of bases to be paired, such as from
+            probing. This needs loss="log", which is then the negative log-probability of the evidence, summed
+            over structures.
         sample_weight : array-like, shape (n_sequences,), optional
+            Weight of each sequence in the loss; by default 1.
         groups : array-like, shape (n_sequences,), optional
-            Sequences of one group (a family, say) stay on one side of every held-out split.
+            Group, such as the family, of each sequence. Sequences of one group are never split between
+            training and held-out data.
 
         Raises
         ------
         DataError
-            Names the sequence that cannot be used.
+            A sequence or structure is invalid; the message names it.
 
         Warns
         -----
         OutsideSpaceWarning
-            Some structures were left out or lost pairs, see `outside`.
+            Some structures were skipped or lost pairs, see `outside`.
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
@@ -213,7 +223,7 @@ class RNAFolder(BlockEstimator):
         """What is skipped, and examples in the space of the model, encoded, with their groups."""
         sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
         if not sequences:
-            raise DataError("the training set is empty: expected at least one sequence")
+            raise DataError("the training set is empty; it needs at least one sequence")
         rna.encode(sequences)  # refuses what is no sequence
         weights = check_weights(sample_weight, len(sequences))
         examples = fit_into_space(rna, sequences, structures, self.outside, names)
@@ -222,7 +232,7 @@ class RNAFolder(BlockEstimator):
         if groups is not None:
             groups = np.asarray(groups)
             if groups.shape != (len(sequences),):
-                raise DataError(f"found groups of shape {groups.shape}, expected ({len(sequences)},)")
+                raise DataError(f"groups has shape {groups.shape}, but must have ({len(sequences)},)")
             groups = groups[examples.kept]
         return examples.skipped, replace(shard, numbers=shard.numbers + start), groups
 
@@ -236,17 +246,17 @@ class RNAFolder(BlockEstimator):
         if not (hasattr(center, "rna_") and hasattr(center, "coef_")):
             raise DataError(f"center={center!r}: expected 'pretrained', a fitted RNAFolder, or None")
         if not loss.smooth:
-            raise DataError(f"found a center and loss={loss.name!r}, expected loss='log'")
+            raise DataError(f"center cannot be combined with loss={loss.name!r}; use loss='log'")
         known = dict(zip(center.rna_.weight_names(), center.coef_.tolist(), strict=True))
         if more := sorted(set(known) - set(structure.weight_names())):
             raise DataError(
-                f"found features={structure.feature_set!r}, expected {center.rna_.feature_set!r}, those of "
-                f"the center (it has weights such as {more[0]})"
+                f"features={structure.feature_set!r} lacks weights of the center, such as {more[0]}; use "
+                f"features={center.rna_.feature_set!r}"
             )
         return np.array([known.get(name, 0.0) for name in structure.weight_names()])
 
     def __sklearn_clone__(self) -> Self:
-        """With the same center: it is fitted, and is not to be emptied."""
+        """Clone, but keep the same fitted center."""
         # scikit-learn clones every parameter that is an estimator, and a clone has no weights.
         center, self.center = self.center, None
         try:
@@ -265,13 +275,13 @@ class RNAFolder(BlockEstimator):
         return self.rna_.like(self.max_span, self.circular, self.initiation)
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
-        """Bytes that predictions for a sequence of n bases take, about.
+        """Estimate the memory, in bytes, of predictions for a sequence of n bases.
 
         Parameters
         ----------
         n_tables : float
-            Of pairs, at once: 3 for `predict_viterbi`, 5 for `predict_nbest` and `predict_knotted`, 6 for
-            `sample` and `unpaired_windows`, and 4 for all else.
+            Number of tables of pairs in memory at once: 3 for `predict_viterbi`, 5 for `predict_nbest` and
+            `predict_knotted`, 6 for `sample` and `unpaired_windows`, and 4 for all other methods.
         weighted : bool
             Whether there are constraints or evidence.
         """
@@ -280,21 +290,23 @@ class RNAFolder(BlockEstimator):
     def predict(
         self, X: Any, gamma: float | None = None, constraints: Any = None, lonely_pairs: bool = True
     ) -> list[str]:
-        """The structure of each sequence that is expected to be most right, in dot-bracket notation.
+        """Predict the structure of each sequence, in dot-bracket notation.
 
-        Of maximum expected accuracy or a gamma-centroid, as `decoding` says. A model that was not fitted by
-        log loss has no probabilities: it gives the structure of the highest score, whatever `gamma` is.
+        The prediction is the structure with maximum expected accuracy or the gamma-centroid, as set by
+        `decoding`. A model that was not fitted with the log loss has no probabilities; it predicts the
+        structure with the highest score and ignores `gamma`.
 
         Parameters
         ----------
         X : list of str
+            Sequences, as in `fit`.
         gamma : float, optional
-            Instead of that of the constructor.
+            Weight of a correct pair; by default that of the constructor.
         constraints : list, optional
-            For each sequence what is known of its structure: `Constraints`, their notation, or None. All
-            structures satisfy them: among those the prediction is the best.
+            For each sequence `Constraints`, their notation as str, or None. The prediction is the best
+            structure among those that satisfy them.
         lonely_pairs : bool
-            Whether there may be pairs that are stacked on no other.
+            Whether to allow pairs that do not stack on another pair.
         """
         if not self.has_probabilities:
             return self.predict_viterbi(X, constraints)
@@ -303,13 +315,13 @@ class RNAFolder(BlockEstimator):
     def predict_gammas(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
-        """What `predict` gives for each of `gammas`, at the cost of little more than one."""
+        """Predict the structures of all sequences for each of `gammas`, in little more time than for one."""
         return self._accurate(X, gammas, constraints, lonely_pairs, checked_decoding(self.decoding))
 
     def predict_mea(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
-        """Structures of maximum expected accuracy for each of `gammas`, whatever `decoding` is."""
+        """Predict as `predict_gammas`, by maximum expected accuracy whatever `decoding` is."""
         return self._accurate(X, gammas, constraints, lonely_pairs, "mea")
 
     def _accurate(
@@ -328,7 +340,7 @@ class RNAFolder(BlockEstimator):
     def _folded(
         self, X: Any, constraints: Any, n_ways: int, best: Callable[[RNA, RNAShard], Sequence[IntArray]]
     ) -> list[list[str]]:
-        """For each way to fold the structures of all sequences, of which a function gives the partners."""
+        """For each of `n_ways` to fold, the structures of all sequences; `best` returns the partners."""
         shard, rna = self._encode(X, constraints), self._structure
 
         def fold(part: RNAShard) -> list[tuple[str, ...]]:
@@ -341,18 +353,19 @@ class RNAFolder(BlockEstimator):
     def predict_knotted(
         self, X: Any, gamma: float | None = None, gamma_knots: float = 3.0, constraints: Any = None
     ) -> list[str]:
-        """What `predict` gives, and helices that cross it: pseudoknots, in square brackets.
+        """Predict as `predict`, and add pseudoknots: helices that cross it, in square brackets.
 
         Parameters
         ----------
         gamma_knots : float
-            How much a right pair of the second layer counts beside two right unpaired bases.
+            Weight of a correct pair of the second layer, relative to two correct unpaired bases. The other
+            parameters are those of `predict`.
 
         Notes
         -----
-        As IPknot (Sato et al. 2011) has it, but that layers are found one after the other. The model's
-        probabilities are those of nested pairs, so that those of a second layer are low: with more pairs
-        found, about as many of all found are right.
+        The method is that of IPknot (Sato et al. 2011), except that the layers are predicted one after the
+        other. The model's probabilities are those of nested pairs, so crossing pairs get low probabilities.
+        In our tests the second layer found more pairs, and PPV stayed about the same.
         """
         checked_gamma(gamma_knots, "gamma_knots")
         self._require_probabilities()
@@ -369,27 +382,27 @@ class RNAFolder(BlockEstimator):
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 
     def predict_alignment(self, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD) -> str:
-        """One structure of aligned sequences, a character a column, by `structune.rna.consensus`.
+        """Predict one structure for aligned sequences, one character per column (see `consensus`).
 
         Parameters
         ----------
         rows : list of str
-            Sequences of one family with ``-`` for gaps, all of one length.
+            Aligned sequences of one family, with ``-`` for gaps, all of the same length.
         threshold : float
-            A pair of columns gains its probability less this.
+            The structure maximizes the sum of probability minus `threshold` over its pairs of columns.
         """
         self._require_probabilities()
         given = checked_strings(rows, "row")
         return consensus(self.pair_probabilities, given, threshold, self.n_jobs).structure
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
-        """The most probable structure of each sequence."""
+        """Predict the most probable structure of each sequence."""
         return self._folded(X, constraints, 1, lambda rna, part: [rna.best(self.coef_, part)[0]])[0]
 
     def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
-        """For each sequence the nested pairs of the greatest sum of probability - `threshold`.
+        """Predict, for each sequence, the nested pairs that maximize the sum of probability - `threshold`.
 
-        At 0.5 these are all pairs of a probability above it: the centroid of all structures.
+        At 0.5 these are all pairs with a probability above 0.5: the centroid of all structures.
         """
         self._require_probabilities()
         checked_threshold(threshold)
@@ -400,13 +413,13 @@ class RNAFolder(BlockEstimator):
     def predict_nbest(
         self, X: Any, n: int = 5, constraints: Any = None, within: float = math.inf
     ) -> list[list[tuple[str, float]]]:
-        """For each sequence its `n` most probable structures with their probabilities, falling.
+        """Predict the `n` most probable structures of each sequence, with their probabilities, best first.
 
         Parameters
         ----------
         within : float
-            How far the log probability may be below that of the most probable one. A sequence of 76 bases
-            has some 100,000 within 12.
+            Largest difference of the log probability from that of the most probable structure. A sequence of
+            76 bases has some 100,000 structures within 12.
         """
         found = self._ranked(X, n, constraints, within)
         return [list(zip(structures, p.tolist(), strict=True)) for structures, p in found]
@@ -430,13 +443,14 @@ class RNAFolder(BlockEstimator):
     def sample(
         self, X: Any, n: int = 1, random_state: Any = None, constraints: Any = None
     ) -> list[list[str]]:
-        """For each sequence `n` structures, drawn with their probabilities.
+        """Sample `n` structures of each sequence from the distribution of the model.
 
         Parameters
         ----------
         random_state : int or numpy.random.Generator, optional
-            Not that of the constructor. With one seed a sequence has the same samples whatever others are
-            beside it, also in ``structune fold --samples --seed``; a copy of it in `X` has others.
+            Random seed; independent of the one of the constructor. With the same seed a sequence gets the
+            same samples, whichever other sequences are in `X`, also in ``structune fold --samples --seed``. A
+            second copy of a sequence in `X` gets different samples.
         """
         draws = Draws(random_state)
         generators = [draws.of(sequence) for sequence in checked_strings(X, "sequence")]
@@ -457,14 +471,14 @@ class RNAFolder(BlockEstimator):
         return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
 
     def pair_probabilities(self, sequence: str, constraints: Any = None) -> Any:
-        """Probability of each pair of bases of one sequence, shape (n, n), symmetric.
+        """Compute the base-pair probability matrix of one sequence, shape (n, n), symmetric.
 
-        With `max_span` it is a sparse array (`scipy.sparse.csr_array`).
+        With `max_span` the result is a sparse array (`scipy.sparse.csr_array`).
 
         Parameters
         ----------
         constraints : Constraints or str, optional
-            What is known of the structure.
+            Constraints on the structure, as in `predict`.
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
@@ -476,34 +490,36 @@ class RNAFolder(BlockEstimator):
         return table
 
     def dimer_probabilities(self, X: Any, constraints: Any = None) -> FloatArray:
-        """How probably a pair joins the two strands of each sequence "A&B", shape (n_sequences,).
+        """Compute the probability that a pair joins the two strands of each sequence "A&B".
 
-        At one molecule of each in the volume that `initiation` is of: by default, concentrations of 1 M.
+        The result has shape (n_sequences,). It holds for one molecule of each strand in the volume that
+        `initiation` stands for; by default this means concentrations of 1 M.
         """
         self._require_probabilities()
         shard, rna = self._encode(X, constraints), self._structure
         return np.array(self._each(shard, lambda part: rna.dimer_probabilities(self.coef_, part)))
 
     def unpaired_windows(self, sequence: str, size: int, constraints: Any = None) -> FloatArray:
-        """Accessibility: how probably the bases i..i + size - 1 are all unpaired, for each i.
+        """Compute the accessibility: the probability that bases i to i + size - 1 are all unpaired.
 
         Parameters
         ----------
         size : int
-            Bases of a window, such as those that a miRNA or a probe binds.
+            Number of bases of a window, such as those that a miRNA or a probe binds.
         constraints : Constraints or str, optional
-            As of `pair_probabilities`; none that bases must pair.
+            As in `pair_probabilities`, but without bases that must pair.
 
         Returns
         -------
-        ndarray, shape (n_bases - size + 1,), or (0,) of a shorter sequence
+        ndarray, shape (n_bases - size + 1,)
+            The probability for each first base i, from 0; empty if the sequence is shorter than the window.
 
         Raises
         ------
         DataError
-            Some bases must pair, two strands, or a circle.
+            Some bases must pair, the sequence has two strands, or it is circular.
         CapabilityError
-            The weights are beyond what is summed without logarithms.
+            The weights are so large that the sums overflow.
         """
         self._require_probabilities()
         self._refuse_circles("windows of unpaired bases")
@@ -511,15 +527,16 @@ class RNAFolder(BlockEstimator):
         return self._structure.unpaired_windows(self.coef_, shard, 0, checked_number(size))
 
     def log_partition(self, X: Any, constraints: Any = None) -> FloatArray:
-        """Log of the sum of exp(score) over the structures of each sequence, shape (n_sequences,)."""
+        """Compute the log of the sum of exp(score) over the structures of each sequence, (n_sequences,)."""
         shard = self._encode(X, constraints)
         return np.array(self._each(shard, lambda part: self._structure.log_partition(self.coef_, part)))
 
     def log_loss(self, X: Any, y: Any) -> FloatArray:
-        """-log of the probability of each structure, shape (n_sequences,); inf outside the model's space.
+        """Compute the negative log-probability of each structure, shape (n_sequences,).
 
-        Of what is only partly known, as in `fit`, that of the evidence: the sum over structures of their
-        probability times exp(score by the evidence). Evidence that no structure agrees with is an error.
+        It is inf for structures that the model cannot produce. For partly known structures, as in `fit`, it
+        is that of the evidence: the sum over structures of probability times exp(score by the evidence).
+        Evidence that no structure satisfies is an error.
         """
         self._require_probabilities()
         self._check_fitted()
@@ -537,16 +554,17 @@ class RNAFolder(BlockEstimator):
         return losses
 
     def judge(self, X: Any, y: Any) -> list[Judgement]:
-        """What the model says of each structure: its probability, and what of it is expected to be right.
+        """Judge given structures: compute their probability and expected accuracy.
 
         Parameters
         ----------
         X, y : list of str
-            Sequences and structures. Those outside the model's space have probability 0, but pairs have one.
+            Sequences and their structures. A structure that the model cannot produce has probability 0, but
+            its expected accuracy is still defined.
         """
         sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if len(sequences) != len(structures):
-            raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
+            raise DataError(f"there are {len(structures)} structures for {len(sequences)} sequences")
         self._require_probabilities()
         self._check_fitted()
         rna, w = self._structure, self.coef_
@@ -570,12 +588,13 @@ class RNAFolder(BlockEstimator):
         return list(make_executor(self.n_jobs).map(judged, range(len(sequences))))
 
     def score(self, X: Any, y: Any) -> float:
-        """F1 of the base pairs that `predict` finds, pooled over sequences.
+        """Compute the F1 of the base pairs that `predict` finds, pooled over sequences.
 
         Parameters
         ----------
         y : list of str
-            Structures in dot-bracket notation; pseudoknots count, though none is ever predicted.
+            Known structures in dot-bracket notation. Pairs in pseudoknots count as missed, because `predict`
+            predicts none.
         """
         return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
 
@@ -587,7 +606,7 @@ class RNAFolder(BlockEstimator):
 
     def _refuse_circles(self, what: str) -> None:
         if self.circular:
-            raise DataError(f"found circular=True, expected linear sequences for {what}")
+            raise DataError(f"circular=True cannot be combined with {what}")
 
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
         self._check_fitted()
@@ -598,30 +617,30 @@ class RNAFolder(BlockEstimator):
 
     @classmethod
     def pretrained(cls) -> RNAFolder:
-        """The model that comes with structune.
+        """Load the pretrained model that is included in structune.
 
         Raises
         ------
         ModelFileError
-            The installation is without it.
+            The installation lacks the model file.
         """
         folder: RNAFolder = load_shipped("structune.rna")
         return folder
 
     @classmethod
     def from_contrafold(cls, path: str | os.PathLike[str], **parameters: Any) -> RNAFolder:
-        """A folder with the weights of a parameter file of CONTRAfold or EternaFold.
+        """Create a folder with the weights of a parameter file of CONTRAfold or EternaFold.
 
         Parameters
         ----------
         path : path
         **parameters
-            Of the constructor, such as `min_hairpin`; CONTRAfold has 0.
+            Parameters of the constructor, such as `min_hairpin`, which is 0 in CONTRAfold.
 
         Raises
         ------
         DataError
-            A damaged file, or one of another feature set. Names it.
+            The file is damaged or has another feature set; the message names it.
         """
         folder = cls(**parameters)
         folder.rna_, folder.skipped_ = folder._rna(), []
@@ -638,11 +657,12 @@ class RNAFolder(BlockEstimator):
         Raises
         ------
         DataError
-            The model has other features than CONTRAfold.
+            The features of the model are not those of CONTRAfold.
         """
         self._check_fitted()
         if self.rna_.feature_set != "contrafold":
-            raise DataError(f"found a model with features={self.rna_.feature_set!r}, expected 'contrafold'")
+            told = f"features={self.rna_.feature_set!r} cannot be written to a parameter file of CONTRAfold"
+            raise DataError(f"{told}; train with features='contrafold'")
         write_contrafold(path, dict(zip(self.rna_.weight_names(), self.coef_, strict=True)))
 
     def _pack(self) -> tuple[dict[str, Any], Arrays]:

@@ -1,4 +1,4 @@
-"""What folders get: sequences, structures, and what of these can be learned; and what they give back."""
+"""Checks of what folders are given, training structures outside the model's space, and predictions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _checked(values: Any, what: str, kinds: Any, expected: str) -> list[Any]:
     found = as_list(values, f"{what}s")
     for s, value in enumerate(found):
         if not isinstance(value, kinds):
-            raise DataError(f"{what} {s}: found {value!r}, expected {expected}")
+            raise DataError(f"{what} {s}: {value!r} is not {expected}")
     return found
 
 
@@ -83,12 +83,12 @@ def checked_decoding(decoding: Any) -> str:
 
 
 class OutsideSpaceWarning(UserWarning):
-    """Some training structures are such that the model cannot produce them."""
+    """Warning that the model cannot produce some of the training structures."""
 
 
 @dataclass
 class FittingExamples:
-    """The training examples that are in the space of the model."""
+    """The training examples that the model can produce."""
 
     kept: list[int] = field(default_factory=list)  # which of the examples these are
     structures: list[Output] = field(default_factory=list)  # of each of them
@@ -106,7 +106,7 @@ class FittingExamples:
 
 @dataclass
 class LeftOut:
-    """What was left out of examples that come block by block, whose numbers run over all blocks."""
+    """What was skipped or removed from examples that come in blocks; examples are numbered across blocks."""
 
     n_examples: int = 0
     n_kept: int = 0
@@ -134,17 +134,17 @@ class LeftOut:
         """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
         if not self.n_kept:
             raise DataError(
-                f"all {self.n_examples} structures are outside the model's space: {self._some(0)}; "
-                "outside='trim' drops the pairs that offend"
+                f"the model cannot produce any of the {self.n_examples} structures: {self._some(0)}; "
+                "outside='trim' removes the offending pairs"
             )
         parts = []
         if self._counts[0][0]:
             parts.append(f"skipped {self._counts[0][0]} sequences: {self._some(0)}")
-        for k, what in ((1, "of pseudoknots"), (2, "outside the model")):
+        for k, what in ((1, "pairs in pseudoknots"), (2, "other pairs")):
             if self._counts[k][0]:
-                parts.append(f"dropped {self._counts[k][1]} pairs {what}: {self._some(k)}")
+                parts.append(f"removed {self._counts[k][1]} {what}: {self._some(k)}")
         if parts:
-            warn(f"found structures outside the model's space; {'; '.join(parts)}", OutsideSpaceWarning)
+            warn(f"the model cannot produce some structures; {'; '.join(parts)}", OutsideSpaceWarning)
 
     def _some(self, k: int) -> str:
         """The named examples of a kind, and how many more there are."""
@@ -164,14 +164,14 @@ def fit_into_space(
     outside: str,
     names: Sequence[str] | None = None,
 ) -> FittingExamples:
-    """What of some examples can be learned from, which errors call by their names or numbers.
+    """Select or trim the examples that the model can produce; errors use their names or numbers.
 
-    Structures outside the space are left out, lose the offending pairs, or are an error, as `outside` says.
+    `outside` says what happens to the other structures: skip them, remove the offending pairs, or an error.
     """
     if outside not in OUTSIDE:
         raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")
     if len(structures) != len(sequences):
-        raise DataError(f"found {len(structures)} structures for {len(sequences)} sequences")
+        raise DataError(f"there are {len(structures)} structures for {len(sequences)} sequences")
     found = FittingExamples()
     for s, (sequence, structure) in enumerate(zip(sequences, structures, strict=True)):
         try:
@@ -190,7 +190,7 @@ def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Out
         structure, n_knots = drop_pseudoknots(structure)
         offences = rna.offences(sequence, structure)
         if outside == "error" and n_knots:
-            raise DataError(f"found {n_knots} pairs of pseudoknots, expected nested pairs only")
+            raise DataError(f"{n_knots} pairs in pseudoknots; outside='error' allows nested pairs only")
         if offences and outside != "trim":
             reason = f"bases {offences[0].i} and {offences[0].j} (from 0): {offences[0].reason}"
             if outside == "error":
@@ -260,7 +260,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Structures:
-    """Structures of one sequence, in dot-bracket notation when they are asked for: there may be millions."""
+    """Structures of one sequence, converted to dot-bracket notation on access: there may be millions."""
 
     partners: IntArray  # shape (n_structures, n_bases), -1 for none
     letters: Array

@@ -1,4 +1,4 @@
-"""How well base pairs were found, or are expected to be found."""
+"""Accuracy of predicted base pairs, measured or expected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROC_GAMMAS: tuple[float, ...] = tuple(2.0**k for k in range(-5, 11))
 
 
 class PairAccuracy(NamedTuple):
-    """How well base pairs were found in all sequences together."""
+    """Accuracy of base pairs: sensitivity, PPV and F1, each from 0 to 1."""
 
     sensitivity: float
     ppv: float
@@ -29,7 +29,7 @@ class PairAccuracy(NamedTuple):
 
 
 class SensitivityCurve(NamedTuple):
-    """Pooled sensitivity and PPV for each gamma, in the order of gamma; each of shape (n_points,)."""
+    """Pooled sensitivity and PPV for each gamma, sorted by gamma; arrays of shape (n_points,)."""
 
     gamma: FloatArray
     sensitivity: FloatArray
@@ -38,15 +38,16 @@ class SensitivityCurve(NamedTuple):
 
 @dataclass(frozen=True)
 class BasePairScores:
-    """Counts of pairs in each sequence, shape (n_sequences,), and what follows from them.
+    """Numbers of base pairs in each sequence, and the accuracy that follows from them.
 
-    A ratio 0/0 is 1 if there are neither true nor predicted pairs, otherwise 0.
+    A ratio 0/0 counts as 1 if there are neither true nor predicted pairs, otherwise as 0.
 
     Attributes
     ----------
-    n_true, n_predicted : ndarray of int64
-    right_true, right_predicted : ndarray of int64
-        True pairs that were found, and predicted pairs that are right; without slip they are the same.
+    n_true, n_predicted : ndarray of int64, shape (n_sequences,)
+        Numbers of true and of predicted pairs.
+    right_true, right_predicted : ndarray of int64, shape (n_sequences,)
+        Numbers of true pairs that were found and of predicted pairs that are correct; equal without slip.
     """
 
     n_true: IntArray
@@ -56,7 +57,7 @@ class BasePairScores:
 
     @property
     def counts(self) -> FloatArray:
-        """The four counts of each sequence, shape (n_sequences, 4)."""
+        """The four attributes as columns, shape (n_sequences, 4)."""
         columns = (self.n_true, self.n_predicted, self.right_true, self.right_predicted)
         return np.column_stack(columns).astype(np.float64)
 
@@ -67,7 +68,7 @@ class BasePairScores:
 
     @property
     def ppv(self) -> FloatArray:
-        """Share of the predicted pairs that are right, in each sequence."""
+        """Share of the predicted pairs that are correct, in each sequence."""
         return _accuracy(self.counts)[1]
 
     @property
@@ -77,28 +78,28 @@ class BasePairScores:
 
     @property
     def pooled(self) -> PairAccuracy:
-        """The same of the pairs of all sequences."""
+        """Sensitivity, PPV and F1 of the pairs of all sequences together."""
         return PairAccuracy(*map(float, _accuracy(self.counts.sum(axis=0))))
 
 
 def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> BasePairScores:
-    """Count true and predicted base pairs, pseudoknots among them, and those that agree.
+    """Compare predicted with true base pairs, including those in pseudoknots.
 
     Parameters
     ----------
     true, predicted : sequences of structures
-        Each a string in dot-bracket notation, or an array of partners, -1 for none.
+        Each a string in dot-bracket notation, or an array with the partner of each base, from 0, -1 for none.
     slip : int
-        A pair (i, j) is right if it, or one with i or j (not both) moved by at most `slip`, is in the other
-        structure. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
+        A pair (i, j) is correct if the other structure has it, or a pair with i or j (not both) moved by at
+        most `slip`. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
 
     Raises
     ------
     DataError
-        Lengths differ, or a structure is malformed; it names the structure, counted from 0.
+        Lengths differ, or a structure is malformed; the message names the structure, counted from 0.
     """
     if len(true) != len(predicted):
-        raise DataError(f"found predictions for {len(predicted)} sequences, expected {len(true)}")
+        raise DataError(f"there are {len(predicted)} predicted structures for {len(true)} true ones")
     counts = np.empty((len(true), 4), dtype=np.int64)
     for s, given in enumerate(zip(true, predicted, strict=True)):
         found = []
@@ -109,7 +110,7 @@ def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> 
                 raise DataError(f"{kind} structure {s}: {error}") from None
         a, b = found
         if a.size != b.size:
-            raise DataError(f"structure {s}: found {b.size} predicted bases, expected {a.size}")
+            raise DataError(f"structure {s}: the prediction has {b.size} bases, the true structure {a.size}")
         nick = max((of.find(STRANDS) for of in given if isinstance(of, str)), default=-1)
         if nick >= 0:  # with places between two strands: no pair slips from one to the other
             a, b = (np.insert(of + slip * (of >= nick), nick, np.full(slip, -1)) for of in (a, b))
@@ -127,28 +128,30 @@ def base_pair_bootstrap(
     random_state: int | None = 0,
     groups: Sequence[Any] | None = None,
 ) -> Difference:
-    """Difference in pooled F1 of base pairs, b minus a, with its 95 % percentile interval.
+    """Compute the difference in pooled F1 of base pairs, b minus a, with a 95 % bootstrap interval.
 
     Parameters
     ----------
     true, a, b : sequences of structures
-        As in `base_pair_scores`.
+        Known structures and those of two methods, as in `base_pair_scores`.
     slip : int
+        As in `base_pair_scores`.
     n : int
-        Number of resamples.
+        Number of bootstrap samples.
     random_state : int, optional
+        Random seed.
     groups : sequence, optional
-        Of each sequence: those of one group (a family, say) are drawn together: intervals are over groups.
+        Group, such as the family, of each sequence. Groups are resampled as a whole.
 
     Raises
     ------
     DataError
-        As `base_pair_scores` does, groups of another number, or there are no sequences.
+        As `base_pair_scores`; `groups` has another length; or there are no sequences.
     """
     counts = [base_pair_scores(true, predicted, slip).counts for predicted in (a, b)]
     if groups is not None:
         if len(groups) != len(counts[0]):
-            raise DataError(f"found {len(groups)} groups for {len(counts[0])} sequences")
+            raise DataError(f"there are {len(groups)} groups for {len(counts[0])} sequences")
         _, places = np.unique(np.asarray(groups), return_inverse=True)
         of_each = np.zeros((2, int(places.max(initial=-1)) + 1, counts[0].shape[1]))
         for sums, given in zip(of_each, counts, strict=True):
@@ -160,37 +163,38 @@ def base_pair_bootstrap(
 def sensitivity_ppv_curve(
     true: Structures, predicted_by_gamma: Mapping[float, Structures]
 ) -> SensitivityCurve:
-    """Pooled sensitivity and PPV of predictions for several gamma.
+    """Compute pooled sensitivity and PPV of predictions for several values of gamma.
 
-    A gamma for which no pair is predicted has no PPV, and is left out.
+    A gamma without predicted pairs has no PPV and is skipped.
 
     Parameters
     ----------
     true : sequence of structures
-        As in `base_pair_scores`.
+        Known structures, as in `base_pair_scores`.
     predicted_by_gamma : mapping of float to sequences of structures
-        `ROC_GAMMAS` are those of the papers.
+        Predicted structures for each gamma. `ROC_GAMMAS` has the values of the papers.
 
     Raises
     ------
     DataError
-        As `base_pair_scores` does, or there are no true pairs.
+        As `base_pair_scores`; or there are no true pairs.
     """
     points = []
     for gamma, predicted in sorted(predicted_by_gamma.items()):
         scores = base_pair_scores(true, predicted)
         if not scores.n_true.any():
-            raise DataError("found no true pairs, expected some: sensitivity is not defined")
+            raise DataError("sensitivity is not defined: the true structures have no pairs")
         if scores.n_predicted.any():
             points.append((gamma, scores.pooled.sensitivity, scores.pooled.ppv))
     return SensitivityCurve(*np.array(points, dtype=np.float64).reshape(-1, 3).T)
 
 
 def roc_area(sensitivity: ArrayLike, ppv: ArrayLike) -> float:
-    """Area under sensitivity as a function of PPV, as in Do, Foo & Ng (NIPS 2007); 0 of no points.
+    """Compute the area under sensitivity as a function of PPV (Do, Foo & Ng, NIPS 2007).
 
-    Trapezoids between the points in the order of PPV, and of decreasing sensitivity where PPV is equal; from
-    the smallest PPV the curve goes on horizontally to PPV 0, and at the largest it drops to sensitivity 0.
+    The area is made of trapezoids between the points, sorted by PPV and then by falling sensitivity. From the
+    smallest PPV the curve continues horizontally to PPV 0; at the largest PPV it drops to sensitivity 0.
+    Without points the area is 0.
 
     Parameters
     ----------
@@ -211,9 +215,9 @@ def along_ppv(sensitivity: ArrayLike, ppv: ArrayLike) -> tuple[FloatArray, Float
     """Both, checked, in the order in which `roc_area` joins the points."""
     s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
     if s.ndim != 1 or s.shape != p.shape:
-        raise DataError(f"found shapes {s.shape} and {p.shape}, expected two rows of equal length")
+        raise DataError(f"sensitivity and PPV have shapes {s.shape} and {p.shape}; they need one length")
     if not np.all((s >= 0) & (s <= 1) & (p >= 0) & (p <= 1)):
-        raise DataError("found a sensitivity or PPV that is not within [0, 1]")
+        raise DataError("all values of sensitivity and PPV must be within [0, 1]")
     # By PPV, and among equal ones the highest sensitivity first, which is then extended to PPV 0.
     order = np.lexsort((-s, p))
     return s[order], p[order]
@@ -246,23 +250,26 @@ def _n_right(of: IntArray, other: IntArray, slip: int) -> int:
 
 
 def unpaired(pairs: Any) -> FloatArray:
-    """Probability of each base to have no partner, shape (n,).
+    """Compute the probability that each base is unpaired, shape (n,).
 
     Parameters
     ----------
     pairs : ndarray or sparse array, shape (n, n), symmetric
-        As `RNAFolder.pair_probabilities` gives them.
+        Base-pair probability matrix, as from `RNAFolder.pair_probabilities`.
     """
     free: FloatArray = np.clip(1.0 - pairs.sum(axis=1), 0.0, 1.0)
     return free
 
 
 def partner_entropy(pairs: Any) -> FloatArray:
-    """Entropy of the partner of each base, none among them, in bits, shape (n,): 0 where the model is sure.
+    """Compute the entropy, in bits, of the partner of each base, shape (n,); 0 means that it is certain.
+
+    Being unpaired counts as one more partner.
 
     Parameters
     ----------
     pairs : ndarray or sparse array, shape (n, n), symmetric
+        Base-pair probability matrix.
     """
     from scipy.special import xlogy  # which takes longer to import than a fold
 
@@ -278,18 +285,19 @@ def partner_entropy(pairs: Any) -> FloatArray:
 
 
 class Judgement(NamedTuple):
-    """What a model says of a structure.
+    """What a model says about a structure.
 
     Attributes
     ----------
     log_probability : float
-        -inf of one that the model cannot produce.
+        Natural log of its probability; -inf for a structure that the model cannot produce.
     log_odds : float
-        Against the most probable structure, at most 0.
+        Log odds against the most probable structure, at most 0.
     expected_ppv, expected_sensitivity : float
-        The mean probability of its pairs, and their share of all that are expected; 1 of none.
+        Mean probability of its pairs; sum of their probabilities, divided by the expected number of pairs. 1
+        where the divisor is 0.
     expected_distance : float
-        The pairs that it and a structure drawn by the model do not share, on average.
+        Expected number of pairs in which it differs from a structure drawn from the model.
     """
 
     log_probability: float
@@ -300,7 +308,7 @@ class Judgement(NamedTuple):
 
 
 def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
-    """PPV, sensitivity and distance that are expected of a structure, by probabilities of pairs."""
+    """Compute the expected PPV, sensitivity and distance of a structure from pair probabilities."""
     partner = as_partners(structure)
     left = np.flatnonzero(partner > np.arange(partner.size))
     found, expected = float(pairs[left, partner[left]].sum()), float(pairs.sum()) / 2
@@ -309,20 +317,20 @@ def expected_accuracy(structure: str, pairs: Any) -> tuple[float, float, float]:
 
 
 def base_pair_distance(a: Structure, b: Structure) -> int:
-    """The number of pairs that one of two structures has and the other has not.
+    """Count the pairs that only one of two structures has, including those in pseudoknots.
 
     Parameters
     ----------
     a, b : str or array-like
-        In dot-bracket notation, pseudoknots counted, or partners, -1 for none.
+        Dot-bracket notation, or the partner of each base, from 0, -1 for none.
 
     Raises
     ------
     DataError
-        Structures of two lengths, or malformed ones.
+        The structures differ in length, or one is malformed.
     """
     one, other = as_partners(a), as_partners(b)
     if one.size != other.size:
-        raise DataError(f"found structures of {one.size} and {other.size} bases, expected one length")
+        raise DataError(f"the structures have {one.size} and {other.size} bases; they need one length")
     only_one, only_other = (np.count_nonzero((one != other) & (x > np.arange(x.size))) for x in (one, other))
     return int(only_one + only_other)

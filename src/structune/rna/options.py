@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _GAMMA = (
-    "More predicts more pairs. By default the model's: 1.5 of the pretrained one, 4 of others unless they "
-    "were given another."
+    "Weight of a correct pair. A higher value predicts more pairs. By default the value of the model: 1.5 "
+    "for the pretrained model, 4 for others unless set in training."
 )
 _predicted, _written = partial(option, panel="Prediction"), partial(option, panel="Output")
 
@@ -27,8 +27,8 @@ _predicted, _written = partial(option, panel="Prediction"), partial(option, pane
 class Reading:
     input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
         None,
-        help="Format of the input files; plain is a sequence a line, or below a header, perhaps with its "
-        "structure. By default that of the ending of each name, or what the first lines look like.",
+        help="Format of the input files. plain: one sequence per line, or below a header, optionally with "
+        "its structure. By default detected from the ending of each file name, or from the first lines.",
     )
 
 
@@ -36,44 +36,44 @@ class Reading:
 class Learning(Reading):
     families: Path | None = option(
         None,
-        help="File with a line for each sequence, its name and its family, separated by a tab. Families stay "
-        "on one side of held-out splits.",
+        help="File with one line per sequence: its name and its family, separated by a tab. A family is "
+        "never split between training and held-out data.",
     )
 
 
 @dataclass(frozen=True)
 class Training(Learning):
-    """What changes the model that learns, too."""
+    """Options of training, including those that change the model."""
 
     center: str | None = option(
         None,
         metavar="MODEL",
-        help="Model file, or the word pretrained: the prior has its mean at the weights of this model, which "
-        "is what few structures of your own need. Its features, or more, are learned.",
+        help="Adapt an existing model: a model file, or the word pretrained. The penalty then pulls weights "
+        "toward those of this model instead of zero. Use it when you have few structures.",
         panel="Model",
     )
 
 
 @dataclass(frozen=True)
 class Source:
-    """The model that folds, and how it is changed."""
+    """The model that folds, and the settings that override its own."""
 
     model: str = option(
-        PRETRAINED, "--model", "-m", metavar="MODEL", help="A file that train rna or tune rna wrote."
+        PRETRAINED, "--model", "-m", metavar="MODEL", help="Model file written by train rna or tune rna."
     )
     contrafold: Path | None = option(
-        None, help="Parameter file of CONTRAfold or EternaFold to use instead of a model."
+        None, help="Parameter file of CONTRAfold or EternaFold, used instead of a model."
     )
     max_span: int | None = option(
         None,
         min=1,
-        help="How far the bases of a pair may be apart: for genomes, which then take time and memory by "
-        "their length only.",
+        help="Largest distance between the two bases of a pair. Time and memory then grow linearly with the "
+        "length; use it for genomes.",
     )
     jobs: int = jobs_option()
 
     def open(self, command: str = "", **settings: Any) -> RNAFolder:
-        """The model, for one thread; one with probabilities if a command needs them."""
+        """Load the model for one thread; refuse one without probabilities if `command` needs them."""
         from structune.errors import CapabilityError
         from structune.files.models import check_class, load
         from structune.rna.folder import RNAFolder
@@ -85,51 +85,52 @@ class Source:
         loaded = RNAFolder.pretrained() if self.model == PRETRAINED else load(self.model)
         folder = check_class(loaded, RNAFolder, self.model, "one for RNA").set_params(**given)
         if command and not folder.has_probabilities:
-            raise CapabilityError(f"{self.model}: a model without probabilities, which {command} needs.")
+            raise CapabilityError(f"{self.model}: {command} needs a model with probabilities.")
         return folder
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Circles, and the score of two strands."""
+    """Circular sequences, two strands, and records that cannot be read."""
 
-    circular: bool = option(False, help="Sequences are circles: the last base is followed by the first.")
+    circular: bool = option(
+        False, help="Fold circular sequences, in which the last base is followed by the first."
+    )
     initiation: float | None = option(
         None,
-        help="Of two strands, A&B: the score of being together, before any pair. At concentrations below 1 M "
-        f"add 0.6 times their log, -8 at 1 uM. {INITIATION:g} by default, for 1 M.",
+        help="Score of two strands (A&B) binding each other, before any base pair. By default "
+        f"{INITIATION:g}, for 1 M. For another concentration c in mol/l add 0.6 ln(c): -8 at 1 uM.",
     )
-    skip_bad: bool = option(
-        False, help="Leave out records below a header >name that cannot be read, and tell of each."
-    )
+    skip_bad: bool = option(False, help="Skip and report records with a header that cannot be read.")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Parameters of `RNAFolder` that are not to be the model's own."""
+        """Parameters of `RNAFolder` that override those of the model."""
         return {"circular": self.circular or None, "initiation": self.initiation}
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of sequences beside their bases."""
+    """What is known about the structures of sequences."""
 
-    duplex: bool = option(False, help="Of two strands, A&B: pairs between them only.")
+    duplex: bool = option(False, help="Allow only pairs between the two strands (A&B), none within one.")
     constraints: bool = option(
         False,
-        help="Below each sequence there may be a line of constraints, a character a base: . free, x "
-        "unpaired, | paired, < paired with a base further right, > with one further left, ( and ) paired "
-        "with each other. Every structure satisfies them.",
+        help="Read a line of constraints below each sequence that has one, one character per base: . free, "
+        "x unpaired, | paired, < paired with a base to its right, > with one to its left, ( and ) paired "
+        "with each other. Every predicted structure satisfies them.",
     )
     shape: Path | None = option(
         None,
-        help="Reactivities: of one sequence a line a base, its place, from 1, and its reactivity (as "
-        "ViennaRNA and RNAstructure read them); of several lines '>name' with the reactivities of all bases "
-        "below. NA or -999 where there is none.",
+        help="File of reactivities (SHAPE, DMS). For one sequence: one line per base with its position, from "
+        "1, and its reactivity, as for ViennaRNA and RNAstructure. For several: a line '>name' and below it "
+        "the reactivities of all bases. NA or -999 marks a missing value.",
     )
     shape_method: Literal["learned", "deigan"] = option(
         "learned",
-        help="learned: log odds by letter and reactivity, from RNAs probed with 1M7. deigan: "
-        "pseudo-energies, 1.8 log(1 + reactivity) - 0.6 kcal/mol.",
+        help="How --shape changes the scores. learned: log odds of a base to be paired, given its letter and "
+        "reactivity, learned from RNAs probed with 1M7. deigan: pseudo-energies, 1.8 ln(1 + reactivity) - "
+        "0.6 kcal/mol.",
     )
 
 
@@ -137,16 +138,17 @@ class Known:
 class Wanted:
     method: Literal["mea", "viterbi", "centroid"] | None = _predicted(
         None,
-        help="mea: the structure of maximum expected accuracy. viterbi: the most probable one. centroid: the "
-        "nested pairs of the greatest sum of probability - --threshold. By default the model's: of the "
-        "pretrained one that sum at a threshold of 1 / (1 + --gamma), of others mea.",
+        help="Structure to predict. mea: the one with maximum expected accuracy. viterbi: the most probable "
+        "one. centroid: the nested pairs that maximize the sum of probability minus --threshold. By default "
+        "the method of the model: for the pretrained model centroid with threshold 1 / (1 + --gamma), "
+        "usually mea for others.",
     )
     gamma: float | None = _predicted(None, min=0.0, help=_GAMMA)
     threshold: float | None = _predicted(
-        None, min=0.0, max=1.0, help="Least probability of a pair with --method centroid, 0.5 by default."
+        None, min=0.0, max=1.0, help="Threshold of --method centroid on pair probabilities; by default 0.5."
     )
-    pseudoknots: bool = _predicted(False, help="Predict also helices that cross the others, written in [].")
-    no_lonely_pairs: bool = _predicted(False, help="Predict only pairs that stack on another.")
+    pseudoknots: bool = _predicted(False, help="Also predict pseudoknots: helices that cross others, in [].")
+    no_lonely_pairs: bool = _predicted(False, help="Predict no pairs without a neighboring stacked pair.")
     samples: int | None = _predicted(
         None, min=1, help="Sample N structures instead of predicting one.", metavar="N"
     )
@@ -154,14 +156,14 @@ class Wanted:
     within: float | None = _predicted(
         None,
         min=0.0,
-        help="Predict all structures whose log odds against the most probable one are at least minus this, "
-        "or the --nbest most probable of them.",
+        help="Predict all structures whose log probability is at most this far below that of the most "
+        "probable one. --nbest limits their number.",
     )
     seed: int = _predicted(
         0,
         min=0,
-        help="Random seed for --samples. With the same seed a sequence has the same samples, whatever else "
-        "is folded.",
+        help="Random seed for --samples. With the same seed a sequence gets the same samples, whichever "
+        "other sequences are folded.",
     )
 
     @property
@@ -170,7 +172,7 @@ class Wanted:
 
     @property
     def most_structures(self) -> int:
-        """Of a sequence; within a range there may be any number."""
+        """The largest number of structures of a sequence; --within alone sets no limit."""
         return self.samples or self.nbest or (1 if self.within is None else sys.maxsize)
 
 
@@ -183,44 +185,45 @@ class Output:
 class Writing:
     format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = _written(
         None,
-        help="dbn: dot-bracket. ct, bpseq: tables of bases. json: an object a line, with the probabilities "
-        "of pairs, what of the structure is expected to be right, and the log-partition function. pairs: a "
-        "table of the probabilities of pairs, separated by tabs. bases: one of the probability of each base "
-        "to be unpaired, and of the entropy of its partner, in bits. By default by the ending of --output, "
-        "or dbn.",
+        help="Output format. dbn: dot-bracket. ct, bpseq: one line per base. json: one object per line, with "
+        "pair probabilities, expected PPV and sensitivity, and the log-partition function. pairs: "
+        "tab-separated table of pair probabilities. bases: tab-separated table of the probability that each "
+        "base is unpaired, and the entropy of its partner in bits. By default taken from the ending of "
+        "--output, or dbn.",
     )
     window: int | None = _written(
         None,
         min=1,
-        help="With --format bases: also the probability that so many bases, this one and those to its right, "
-        "are all unpaired, for what may bind there.",
+        help="Add a column to --format bases: the probability that N bases, this one and those to its right, "
+        "are all unpaired. It shows where something may bind.",
     )
     min_probability: float = _written(
-        0.01, min=0.0, max=1.0, help="Least probability of the pairs that json and pairs show."
+        0.01, min=0.0, max=1.0, help="Lowest probability of the pairs in json and pairs output."
     )
     output: str = _written(
         "-",
         "--output",
         "-o",
-        help="Where to write (compressed if it ends in .gz): a file, - for standard output, or a folder that "
-        "exists, for a file of each sequence.",
+        help="Output file, compressed if its name ends in .gz; - for standard output; or an existing folder, "
+        "which gets one file per sequence.",
     )
     plot: Path | None = option(
         None,
-        help="Draw the structure to this file (.png, .pdf, .svg); those of several sequences to FILE-NAME "
-        "each, and those of --samples, --nbest and --within to FILE-1, FILE-2, and so on.",
+        help="Draw the structure to this file (.png, .pdf or .svg). With several sequences the name of each "
+        "is added to the file name; with --samples, --nbest and --within -1, -2, and so on.",
         panel="Output",
     )
     dot_plot: Path | None = option(
         None,
-        help="Draw the probabilities of pairs to this file; those of several sequences to FILE-NAME each.",
+        help="Draw the pair probabilities as a dot plot to this file. With several sequences the name of "
+        "each is added to the file name.",
         panel="Output",
     )
     quiet: bool = quiet_option()
 
     @property
     def written_as(self) -> str:
-        """The format that is asked for, or that of the name of the output."""
+        """The requested format, or the one that the ending of the output's name implies."""
         from structune.cli.files import format_of
 
         endings = {f".{each}": each for each in ("dbn", "ct", "bpseq", "json")}
@@ -233,17 +236,19 @@ class Writing:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Which predictions `evaluate` compares."""
+    """Options of `evaluate`: which predictions are scored, and the curve."""
 
     gamma: float | None = option(None, min=0.0, help=_GAMMA)
-    curve: bool = option(False, help="Also for gamma = 2^-5 .. 2^10, and the area below that curve.")
-    plot: Path | None = option(None, help="Draw that curve to this file.")
+    curve: bool = option(False, help="Also score gamma = 2^-5 to 2^10, and the area below the curve.")
+    plot: Path | None = option(None, help="Draw the sensitivity-PPV curve to this file.")
     jobs: int = jobs_option("Evaluation")
     quiet: bool = quiet_option("Evaluation")
 
 
 @dataclass(frozen=True)
 class Consensus(Output):
-    """Which pairs the structure of an alignment has."""
+    """Options of the consensus structure of an alignment."""
 
-    threshold: float = _predicted(CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Least probability of a pair.")
+    threshold: float = _predicted(
+        CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Threshold for the probability of a pair of columns."
+    )

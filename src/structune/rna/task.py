@@ -1,4 +1,4 @@
-"""RNA on the command line: the options of reading, folding and writing, and what the verbs ask of folders."""
+"""RNA on the command line: help texts and rules of the commands, and how they read, train and evaluate."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 20, 1 << 14  # that are in memory at a time, or one sequence
 _INPUTS = (
-    "FASTA files, or others with sequences (dot-bracket, CT, BPSEQ, Stockholm, one a line, also .gz), or "
-    "folders of these, or - for standard input, the default. Two strands are A&B."
+    "Files of sequences (FASTA, dot-bracket, CT, BPSEQ, Stockholm, or one sequence per line; also "
+    "compressed), folders of such files, or - for standard input, the default. Write two strands as A&B."
 )
 
 
@@ -39,11 +39,11 @@ _OF_ONE = ("--method viterbi", "--method centroid", *_SEVERAL)
 _FOLD = OwnCommand(
     about=(
         "Fold RNA sequences.",
-        "Structures come in the order of the sequences, and as soon as they are known: the input may be of "
-        "any length. Bases count from 1. With --nbest or --samples the name of each structure is followed by "
-        "its rank and probability, or its number.",
-        "What was folded before a wrong record, or before Ctrl-C, has been written; the exit code is then 2, "
-        "or 130.",
+        "Structures are written in the order of the sequences, as soon as each is known, so the input may be "
+        "arbitrarily long. Bases are numbered from 1. With --nbest and --within the name of each structure "
+        "is followed by its rank and probability, with --samples by its number.",
+        "After an invalid record (exit code 2) or Ctrl-C (exit code 130), all results before it have been "
+        "written.",
     ),
     inputs=_INPUTS,
     options=(options.Source, options.Reading, options.Shape, options.Known, options.Wanted, options.Writing),
@@ -56,9 +56,9 @@ _FOLD = OwnCommand(
         Rule("--contrafold", forbids=("--model",)),
         Rule("--samples", forbids=("--nbest", "--within")),
         Rule("--method", forbids=_SEVERAL),
-        Rule("--gamma", forbids=_OF_ONE, because="it is of mea, or of no --method"),
-        Rule("--no-lonely-pairs", forbids=("--pseudoknots", *_OF_ONE), because="it is of mea"),
-        Rule("--pseudoknots", forbids=_OF_ONE, because="it is of mea"),
+        Rule("--gamma", forbids=_OF_ONE, because="it applies to --method mea, or without --method"),
+        Rule("--no-lonely-pairs", forbids=("--pseudoknots", *_OF_ONE), because="it applies to --method mea"),
+        Rule("--pseudoknots", forbids=_OF_ONE, because="it applies to --method mea"),
         Rule("--threshold", needs=("--method centroid",)),
         Rule("--window", needs=("--format bases",)),
         Rule("--seed", needs=("--samples",)),
@@ -67,9 +67,9 @@ _FOLD = OwnCommand(
 )
 _CONSENSUS = OwnCommand(
     about=(
-        "Fold alignments of RNA: one structure of each.",
-        "By the mean probabilities of pairs of the sequences, and by covariation. Written as Stockholm with "
-        "SS_cons.",
+        "Predict the consensus structure of RNA alignments.",
+        "The structure follows from the mean pair probabilities of the aligned sequences and from "
+        "covariation. The alignment is written in Stockholm format with a line SS_cons.",
     ),
     inputs="Alignments: Stockholm, Clustal, or FASTA with gaps, or - for standard input, the default.",
     options=(options.Source, options.Consensus),
@@ -79,9 +79,9 @@ _CONSENSUS = OwnCommand(
 _SCORE = OwnCommand(
     about=(
         "Score known RNA structures.",
-        "Writes a table of what the model says of each structure: its log probability, and its log odds "
-        "against the best; its expected PPV and sensitivity, and its expected distance from others, in "
-        "pairs.",
+        "Writes a table with one row per structure: its log probability, its log odds against the most "
+        "probable structure, its expected PPV and sensitivity, and the expected number of pairs in which it "
+        "differs from a structure drawn from the model.",
     ),
     inputs="Files of sequences with structures, or - for standard input, the default.",
     options=(options.Source, options.Reading, options.Shape, options.Output),
@@ -96,13 +96,13 @@ class RNATask(Task):
     estimator = "structune.rna.folder:RNAFolder"
     learns = "to fold RNA"
     about = (
-        "Pairs of pseudoknots are not learned from. Sequences that were left out are shown. The cost of "
-        "margin and ramp losses is 1 - recall of base pairs. Related sequences on both sides of a held-out "
-        "split make the held-out loss too good, and precisions too low: give tune their --families."
+        "Pairs in pseudoknots are ignored. Skipped sequences are listed. The margin and ramp losses use 1 - "
+        "recall of base pairs as cost. When related sequences are split between training and held-out data, "
+        "the held-out loss is too low and tune chooses penalties that are too weak: pass --families to tune."
     )
     files = (
-        "Files with sequences and structures (dot-bracket, CT, BPSEQ or Stockholm, also .gz), or folders of "
-        "such files."
+        "Files of sequences with structures (dot-bracket, CT, BPSEQ or Stockholm; also compressed), or "
+        "folders of such files."
     )
     parts = "bases"
     reading_options = options.Reading
@@ -115,11 +115,11 @@ class RNATask(Task):
     space = ("features", "outside", "min_hairpin", "noncanonical")
     own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE}  # noqa: RUF012
     evaluates = (
-        "Shows sensitivity (the share of the known pairs that are found), PPV (the share of the predicted "
-        "pairs that are right) and F1 of the pairs of all sequences together (pooled), and the mean of those "
-        "of the sequences. With slip 1 a pair counts as right, too, if one of its bases is off by one. "
-        "Structures are compared as fold gives them. Known pairs of pseudoknots count as missed: none are "
-        "ever predicted."
+        "Prints sensitivity (the share of the known pairs that are found), PPV (the share of the predicted "
+        "pairs that are correct) and F1. Pooled values count the pairs of all sequences together; mean "
+        "values average over sequences. With slip 1 a pair also counts as correct if one of its bases is off "
+        "by one. The predictions are those of fold. Known pairs in pseudoknots count as missed, because no "
+        "pseudoknots are predicted."
     )
     examples = (
         "structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn",
@@ -180,7 +180,7 @@ class RNATask(Task):
         writer: ShardWriter,
         quiet: bool,
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
-        """Sequences are read block by block. Families are held out together, if they are known."""
+        """Read sequences block by block. With --families, a family is held out as a whole."""
         from structune.cli.terminal import Progress
         from structune.rna.examples import read_families, read_with_structures
         from structune.running.memory import batches

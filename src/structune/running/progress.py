@@ -12,6 +12,8 @@ from typing import NamedTuple
 class Bars:
     """One bar for the work as a whole, and one for the part of it that is going on, on a terminal."""
 
+    shown: Bars | None = None  # those on the terminal now
+
     def __init__(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -33,9 +35,11 @@ class Bars:
         for _ in range(2):
             self._progress.add_task("", total=None, visible=False, line="")
         self._progress.start()
+        Bars.shown = self
 
     def stop(self) -> None:
         self._progress.stop()
+        Bars.shown = None
 
     def show_whole(self, stage: str, done: float | None, line: str) -> None:
         self._show(0, stage, done, line)

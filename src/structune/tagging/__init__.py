@@ -1,16 +1,16 @@
-"""Labels of sequences: words, letters, bases, days.
+"""Label sequences: words, residues, bases, events.
 
-A linear-chain CRF, or its support vector machine: each token has named attributes, made by templates from
-columns, and neighbouring labels have weights. Begin with `SequenceTagger`; on the command line with
-``structune train``, ``tune``, ``predict``.
+The models are linear-chain CRFs, or structured SVMs: each token has named attributes, which templates compute
+from columns, and pairs of neighbouring labels have weights. Start with `SequenceTagger`; on the command line,
+with ``structune train``, ``tune`` and ``predict``.
 
 - ``tagger``: the estimator; ``segment_tagger``: a semi-Markov CRF, which labels whole segments
-- ``label_predictions``: marginals and most probable outputs, which both have
+- ``label_predictions``: marginals and most probable outputs, for both
 - ``crfsuite``: model files of CRFsuite
-- ``structure/``: the chain, its shards, its answers; ``kernels/``: its recursions
+- ``structure/``: chains and their shards; ``kernels/``: their recursions
 - ``features/``: attribute tables, templates
-- ``conll``: column files, and as models see them; ``column_look``: what their first lines tell
-- ``metrics``: scores of tokens and segments; ``scores``: how commands and pages show them
+- ``conll``: reading and writing column files; ``column_look``: detection of their format
+- ``metrics``: scores of tokens and segments; ``scores``: their display in commands and reports
 - ``task``, ``options``: the command line
 - ``data/``: CoNLL-2000, and simulated sequences
 """

@@ -1,4 +1,4 @@
-"""What the first lines of a file tell: how a column file is read, or that it is of another format."""
+"""Format detection from the first lines: how to read a column file, or that it has another format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AUTO = "auto"  # have a look
 TAB = "\t"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _SEPARATORS = {"tab": TAB, r"\t": TAB, "whitespace": None}
-_OPTIONS = "Give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
+_OPTIONS = "Use --separator tab or --separator whitespace (in Python separator='\\t' or None)"
 _LINE = re.compile(r"\r\n|\r|\n")
 _B, _KEY = r"[ \t\v\f]", r"[^ \t\v\f=]+"
 METADATA = re.compile(  # lines such as # key = value, # newdoc and # id 12 domain=en
@@ -65,7 +65,7 @@ class Layout:
 
     @property
     def written(self) -> str:
-        """What separates columns that are written; spaces, unless tabs may be needed."""
+        """Column separator for writing: a space, unless tabs may be needed."""
         if self.names and self.separator is not None:
             return self.separator
         return " " if self.kept in (None, "whitespace") else self.kept
@@ -79,24 +79,24 @@ def layout_of(
     comment: str | None = AUTO,
     preferred: str | None = None,
 ) -> Layout:
-    """How a file is read, by its first lines; `DataError` for other formats, and for two readings.
+    """Detect how a file is read; `DataError` for other formats, and if there are two ways.
 
-    `columns` are the first ones, where they have been named, and `preferred` is the separator of the training
-    data, where a look finds two.
+    `columns` are the names of the first columns, if given. `preferred` is the separator of the training data,
+    for files that could have two.
     """
     if separator == AUTO and preferred not in (None, TAB, "whitespace"):
         separator = preferred
     for what, value in (("separator", separator), ("comment", comment)):
         if value is not None and (not isinstance(value, str) or (what == "separator" and not value)):
-            raise DataError(f"{what}={value!r}: expected characters (--separator: or tab, or whitespace)")
+            raise DataError(f"{what}={value!r}: expected text (for --separator also tab or whitespace)")
     is_open, metadata = separator == AUTO, comment == AUTO
     given = None if is_open or separator is None else _SEPARATORS.get(separator, separator)
     mark = None if metadata else comment or None
     lines = [line for line in _LINE.split(head) if mark is None or not line.startswith(mark)]
     if is_open and (found := foreign(lines)):
         raise DataError(
-            f"{name}: found what looks like {found}, expected a token and its columns a line. If these are "
-            "columns, give --separator tab or --separator whitespace (in Python separator='\\t' or None)"
+            f"{name} looks like {found}, not like a column file with one token per line. If it has columns, "
+            "use --separator tab or --separator whitespace (in Python separator='\\t' or None)"
         )
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
@@ -135,7 +135,7 @@ def _split(line: str, separator: str | None) -> list[str]:
 
 
 def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
-    """The lines of tokens, and whether each is the first of a sentence."""
+    """The lines with tokens, and whether each is the first of a sentence."""
     rows, firsts, is_first = list[str](), list[bool](), True
     for line in lines:
         if is_blank(line):
@@ -148,7 +148,7 @@ def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
 
 
 def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None:
-    """Refuse rows without blank lines in which a column tells sentences apart, by its name or its numbers."""
+    """Refuse files without blank lines in which a column has sentence numbers."""
     for by in (TAB, None):
         split = [_split(row, by) for row in rows]
         if min(map(len, split)) < 3:
@@ -158,18 +158,18 @@ def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None
         if all(map(COUNT.fullmatch, numbers)):
             steps = {int(later) - int(before) for before, later in pairwise(numbers)}
             if steps == {0, 1} and numbers[0] in ("0", "1") and len(set(numbers)) > 2:
-                found = found or "whose numbers are those of sentences"
+                found = found or "with sentence numbers"
         if found is not None:
             raise DataError(
-                f"{name}: found a column {found}, and no blank lines. Sentences end at blank lines: put one "
-                f"behind each, and leave the column out. {_OPTIONS} if it is a feature"
+                f"{name}: there is a column {found}, but no blank line. Put a blank line after each "
+                f"sentence, and remove the column. {_OPTIONS} if it is a feature"
             )
 
 
 def _numbered(
     lines: Sequence[str], separators: Sequence[str | None]
 ) -> tuple[str | None, tuple[str, ...]] | None:
-    """What separates columns where the first numbers tokens, and the names of all if it is CoNLL-U."""
+    """If the first column has token numbers: the separator, and the names of all columns of CoNLL-U."""
     names: tuple[str, ...] = CONLLU
     if lines and lines[0].startswith("# global.columns ="):
         names = tuple(name.lower() for name in lines[0].partition("=")[2].split())
@@ -211,7 +211,7 @@ def _are_numbers(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name: str) -> None:
-    """Refuse a line of ``#`` before a sentence that may be a token, and reads like a comment."""
+    """Refuse a first line of a sentence that begins with ``#`` and may be a token or a comment."""
     others = {row[-1] for row in rows if row[0][:1] != "#"}
     for row, is_first in zip(rows, firsts, strict=True):
         # Suspicious is a "#" at the head of a sentence whose last column is a label of no other row.
@@ -219,8 +219,8 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
         is_long = len(row) > 2 or any(map(str.isdigit, row[-1]))  # "# sym" may well have a label
         if is_odd and is_long and len(row) > 1 and all(map(_OF_COMMENT.fullmatch, row[1:])):
             raise DataError(
-                f"{name}: found {' '.join(row)!r}, which may be a token or a comment. Give --comment '#' if "
-                "it is a comment, and --comment '' if there are none (in Python comment='#' or None)"
+                f"{name}: the line {' '.join(row)!r} may be a token or a comment. Use --comment '#' if it is "
+                "a comment, and --comment '' if there are no comments (in Python comment='#' or None)"
             )
 
 
@@ -230,9 +230,9 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
 def _separator(
     rows: Sequence[str], name: str, n: int | None, preferred: str | None
 ) -> tuple[str | None, str | None]:
-    """What separates columns, and the same if another look might find another.
+    """The separator, and the same again if detection could find another in other files.
 
-    `n` columns have been named, or none.
+    `n` is the number of named columns, or None.
     """
     tabs, words = [row.split(TAB) for row in rows], [words_of(row) for row in rows]
     n_tabs, n_words = {len(row) for row in tabs}, {len(row) for row in words}
@@ -242,8 +242,8 @@ def _separator(
         if len(n_words) > 1:
             return TAB, TAB
         raise DataError(
-            f"{name}: found no tabs, as the training data have, and {min(n_words)} words in each line: these "
-            f"may be columns, or one token. {_OPTIONS}"
+            f"{name}: there are no tabs, which the training data have. The {min(n_words)} words of each line "
+            f"may be columns or one token. {_OPTIONS}"
         )
     # Tabs and white space read the same: no other look can find another.
     if all(t[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
@@ -265,16 +265,16 @@ def _separator(
         padded = [field for row in tabs for field in row if field.strip(" ") not in ("", field)]
         if padded:
             raise DataError(
-                f"{name}: found {padded[0]!r} between tabs, with a space at its end or beginning. Remove the "
-                "space from the file, or give --separator tab if it belongs to the value, or --separator "
-                "whitespace if spaces separate columns (in Python separator='\\t' or None)"
+                f"{name}: {padded[0]!r} between tabs begins or ends with a space. Remove the space, or use "
+                "--separator tab if it belongs to the value, or --separator whitespace if spaces separate "
+                "columns (in Python separator='\\t' or None)"
             )
         return TAB, TAB
     if len(n_tabs) > 1 and len(n_words) > 1 and n is None:
         return None, "whitespace"  # the line with other columns will be named
     by_tab, by_word = (str(min(n)) if len(n) == 1 else f"{min(n)} to {max(n)}" for n in (n_tabs, n_words))
     raise DataError(
-        f"{name}: found {by_tab} columns between tabs and {by_word} between white space. {_OPTIONS}"
+        f"{name}: lines have {by_tab} columns if tabs separate them, {by_word} if whitespace. {_OPTIONS}"
     )
 
 
@@ -319,7 +319,7 @@ _Test = Callable[[_Head], bool]
 
 
 def foreign(lines: Sequence[str]) -> str | None:
-    """What a text is that has no columns."""
+    """The format of a text that is not a column file, or None."""
     head = _Head(lines)
     if not head.rows:
         return None
@@ -328,8 +328,8 @@ def foreign(lines: Sequence[str]) -> str | None:
         if found != "CSV":
             return found
         if head.has(r"\"[^\"\n]*\""):
-            return "CSV (save it with tabs, without quotes)"
-        return f"CSV (give --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs)"
+            return "CSV (save it with tabs and without quotes)"
+        return f"CSV (use --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs)"
     # `looks_like` knows formats of all kinds; those that only taggers meet are told here.
     own = next((name for name, is_sure in _OWN if is_sure(head)), None)
     return found if own == _TEXT and found not in (None, "CSV", *COLUMNS) else own
@@ -496,13 +496,13 @@ _OWN: tuple[tuple[str, _Test], ...] = (
     ("CoNLL-2012", _by(r"\A#begin document ")),
     ("WebAnno TSV", _by(r"\A#FORMAT=WebAnno")),
     ("PubTator", _by(r"\A\d+\|[ta]\|")),
-    ("the attributes of CRFsuite", _are_attributes),
-    ("tokens with | between their columns (give --separator '|')", _with_tags("|", True)),
-    ("tokens with a tag after / (give --separator '/')", _with_tags("/", True)),
-    ("tokens with a tag after _ (give --separator '_')", _with_tags("_", True)),
+    ("an attribute file of CRFsuite", _are_attributes),
+    ("tokens with | between their columns (use --separator '|')", _with_tags("|", True)),
+    ("tokens with a tag after / (use --separator '/')", _with_tags("/", True)),
+    ("tokens with a tag after _ (use --separator '_')", _with_tags("_", True)),
     ("tokens with | between their columns", _with_tags("|", False)),
     ("tokens with a tag after /", _with_tags("/", False)),
     ("tokens with a tag after _", _with_tags("_", False)),
-    ("a sentence a line, with its words in one field and its labels in the last", _are_sentences),
+    ("one sentence per line, with its words in one column and its labels in the last", _are_sentences),
     (_TEXT, _is_text),
 )

@@ -1,6 +1,6 @@
-"""CoNLL column files: a token a line, columns separated by whitespace, a blank line after each sentence.
+"""CoNLL column files: one token per line, columns separated by whitespace, blank lines between sentences.
 
-`Reader` reads them as a tagger needs them: it knows the names of columns, and the templates of attributes.
+`Reader` reads them for one model: it knows the names of the columns and the templates of the attributes.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ _MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, howeve
 
 @dataclass(frozen=True)
 class ConllData:
-    """The columns of a batch of sentences.
+    """The columns of a column file, or of a part of it.
 
     Attributes
     ----------
     columns : dict of str to list of str
-        Each column has one string a token, all sentences one after the other.
+        Columns by name. Each has one string per token, all sentences one after the other.
     lengths : ndarray of int64, shape (n_sentences,)
-        Tokens in each sentence, at least 1.
+        Number of tokens in each sentence, at least 1.
     lines : ndarray of int64, shape (n_tokens,), optional
-        The line of each token in its file, from 1.
+        Line number of each token in its file, from 1.
     name : str
-        Of the file.
+        Name of the file.
     separator : str
-        Of columns, where they are written: a tab if values hold spaces or are empty.
+        Column separator for writing: a tab if values contain spaces or are empty.
     """
 
     columns: dict[str, list[str]]
@@ -81,12 +81,12 @@ class ConllData:
     def __post_init__(self) -> None:
         if np.any(self.lengths < 1):
             raise DataError(
-                f"sentence {int(np.argmax(self.lengths < 1))}: found no tokens, expected at least 1"
+                f"sentence {int(np.argmax(self.lengths < 1))} is empty: at least one token is needed"
             )
         for name, values in self.columns.items():
             if len(values) != self.n_tokens:
                 raise DataError(
-                    f"column {name!r}: found {len(values)} values, expected {self.n_tokens}, one a token"
+                    f"column {name!r} has {len(values)} values, but there are {self.n_tokens} tokens"
                 )
 
     def __len__(self) -> int:
@@ -94,51 +94,52 @@ class ConllData:
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of all sentences."""
+        """Number of tokens in all sentences."""
         return int(self.lengths.sum())
 
     def sentences(self, column: str) -> list[list[str]]:
-        """One column as a list of sentences, each a list of strings."""
+        """Return one column as a list of sentences, each a list of strings."""
         if column not in self.columns:
-            raise DataError(f"found the columns {', '.join(self.columns)}, expected one named {column!r}")
+            raise DataError(f"there is no column {column!r}. The columns are {', '.join(self.columns)}")
         values, ends = self.columns[column], np.cumsum(self.lengths).tolist()
         return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def place(self, sentence: int, token: int) -> str:
-        """The file and line of a token, or what they are called without a file."""
+        """Return the file and line of a token as text, or sentence and token (from 0) without a file."""
         if self.lines is None:
             return f"sentence {sentence}, token {token}"
         return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
 
     def with_column(self, name: str, sentences: Sequence[Sequence[Any]]) -> ConllData:
-        """The data with one more, last column, such as the predicted labels.
+        """Return the data with a further last column, such as predicted labels.
 
         Parameters
         ----------
         name : str
+            Name of the new column.
         sentences : sequence of sequences
-            One value a token, nested in sentences.
+            Values of the column: for each sentence one value per token.
 
         Raises
         ------
         DataError
-            The name is taken, or a sentence has more or fewer values than tokens.
+            There is a column of this name, or the numbers of values and tokens differ.
         """
         if name in self.columns:
-            raise DataError(f"found a column {name!r} already, expected a new name")
+            raise DataError(f"there is a column {name!r} already. Choose another name")
         if len(sentences) != len(self):
-            raise DataError(f"column {name!r}: found {len(sentences)} sentences, expected {len(self)}")
+            raise DataError(f"column {name!r} has {len(sentences)} sentences, but the data have {len(self)}")
         for s, (values, length) in enumerate(zip(sentences, self.lengths, strict=True)):
             if len(values) != length:
                 raise DataError(
-                    f"column {name!r}, sentence {s}: found {len(values)} values, expected {length}"
+                    f"column {name!r}, sentence {s}: there are {len(values)} values for {length} tokens"
                 )
         flat = [str(value) for values in sentences for value in values]
         return replace(self, columns={**self.columns, name: flat})
 
 
 def joined(parts: Sequence[ConllData]) -> ConllData:
-    """The sentences of several files with the same columns, whose lines are no longer known."""
+    """The sentences of several files with the same columns, without line numbers."""
     if len(parts) == 1:
         return parts[0]
     columns = {name: [value for data in parts for value in data.columns[name]] for name in parts[0].columns}
@@ -151,35 +152,36 @@ def read_conll(
     separator: str | None = AUTO,
     comment: str | None = AUTO,
 ) -> ConllData:
-    r"""Read a CoNLL column file in UTF-8, compressed by gzip or not.
+    r"""Read a CoNLL column file in UTF-8, compressed or not.
 
-    Lines that start with ``-DOCSTART-`` end a sentence, as blank lines do. A look at the first lines tells
-    CoNLL-U, lines such as ``# sent_id = 1`` before a sentence, and names of columns in the first line; a
-    warning tells what is skipped.
+    Blank lines, and lines that start with ``-DOCSTART-``, end a sentence. The first lines are inspected to
+    detect CoNLL-U, lines such as ``# sent_id = 1`` before a sentence, and a header with names of columns.
+    Skipped lines are reported by a warning.
 
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text.
+        File to read, or a binary or text file object.
     columns : sequence of str, optional
-        Names of the first columns; further ones are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and each line must have as many as the first. Of CoNLL-U any of its columns by their
-        names: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
+        Names of the first columns; further columns are ignored. With None all columns are read as ``c0``,
+        ``c1``, ..., and all lines must have the same number of them. In CoNLL-U files, any columns by name:
+        id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
     separator : str or None
-        What separates columns, such as ``"\t"``; None is any run of ASCII whitespace. By default a look at
-        the first lines tells tabs from white space, and all lines must have the same number of columns.
+        Column separator, such as ``"\t"``; None is any run of ASCII whitespace. By default tabs or whitespace
+        are detected from the first lines, and all lines must have the same number of columns.
     comment : str or None
-        Lines that start with this, such as ``"# "``, are skipped; None skips no lines.
+        Text that starts lines to skip, such as ``"# "``; None skips no lines. By default it is detected.
 
     Raises
     ------
     DataError
-        Names the file and line of too few columns or of bytes that are not UTF-8; or the file holds no
-        tokens, is of another format, or can be read in two ways.
+        A line has too few columns or bytes that are not UTF-8 (the message names the line); or the file has
+        no tokens, has another format, or can be read in two ways.
 
     Warns
     -----
     SkippedLinesWarning
+        Lines were skipped, or CoNLL-U was detected.
     """
     return next(read_conll_blocks(source, columns, separator, comment, n_lines=ALL))
 
@@ -191,14 +193,14 @@ def read_conll_blocks(
     comment: str | None = AUTO,
     n_lines: int = 1 << 20,
 ) -> Iterator[ConllData]:
-    """The same, a run of sentences at a time: for files that are larger than memory.
+    """Read a column file in blocks of sentences: for files that are larger than memory.
 
     Parameters
     ----------
     source, columns, separator, comment
         As for `read_conll`.
     n_lines : int
-        A block ends with the first sentence that ends after so many lines.
+        Smallest number of lines of a block, at least 1; a block ends with a whole sentence.
     """
     if n_lines < 1:
         raise DataError(f"n_lines={n_lines}: expected at least 1")
@@ -217,15 +219,17 @@ def write_conll(
     Parameters
     ----------
     target : path or file object
-        A file object may be binary or text.
+        File to write, or a binary or text file object.
     data : ConllData
+        Columns to write.
     separator : str, optional
-        ``" "`` or, for values that hold spaces or are empty, ``"\t"``; by default that of the data.
+        Column separator: ``" "``, or ``"\t"`` if values contain spaces or are empty. By default
+        `data.separator`.
 
     Raises
     ------
     DataError
-        A value is blank or holds a separator or line break, so that it could not be read back.
+        A value is blank or contains the separator or a line break, so that it could not be read back.
     """
     save(target, conll_text(data, separator))
 
@@ -242,8 +246,8 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
             is_empty = value in blank[name] and (by_words or all(blank.values()))
             if breaks.search(value) or is_empty or value.startswith(_DOCSTART.decode()):
                 raise DataError(
-                    f"column {name!r}, token {values.index(value)}: found {value!r}, "
-                    f"expected a value without line breaks and the separator {separator!r}"
+                    f"column {name!r}, token {values.index(value)}: {value!r} cannot be written. It must not "
+                    f"be blank or contain a line break, -DOCSTART- or the separator {separator!r}"
                 )
     lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
     ends = np.cumsum(data.lengths).tolist()
@@ -252,14 +256,14 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
 
 
 class SkippedLinesWarning(UserWarning):
-    """A look at a column file found its format, or lines that are no tokens."""
+    """CoNLL-U or another detail of a column file was detected, or lines were skipped."""
 
 
 class ColumnLines:
     """Reads the lines of a column file, once.
 
-    `columns`, `separator` and `comment` are those of `read_conll`, `preferred` is the separator where a look
-    finds two, and `layout` is what a look has found before.
+    `columns`, `separator` and `comment` are those of `read_conll`. `preferred` is the separator to choose if
+    two are possible, and `layout` is the result of an earlier detection.
     """
 
     def __init__(
@@ -276,7 +280,7 @@ class ColumnLines:
         if self.columns is not None and (
             not self.columns or len(set(self.columns)) != len(self.columns) or isinstance(columns, str)
         ):
-            raise DataError(f"found the column names {columns!r}, expected a list of distinct names")
+            raise DataError(f"columns={columns!r}: expected a list of distinct names")
         self.tells_comments = False  # which nobody asked to skip
         self.n_columns = 0  # of the last line that was read
         self._skipped, self._head = Counter[str](), b""
@@ -300,7 +304,7 @@ class ColumnLines:
         )
 
     def blocks(self, n_lines: int) -> Iterator[ConllData]:
-        """The sentences, in blocks that end with the first that ends after so many lines."""
+        """The sentences, in blocks of at least `n_lines` lines, up to the end of a sentence."""
         separator = None
         try:
             for columns, lengths, lines in self._sentences(n_lines):
@@ -313,7 +317,7 @@ class ColumnLines:
         except DataError as error:
             raise named_by_look(error, self._head, COLUMNS) from None
         if separator is None:
-            raise DataError(f"{self.name}: found no tokens, expected lines of columns")
+            raise DataError(f"{self.name}: the file has no tokens")
 
     def _sentences(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], array[int], array[int]]]:
         """The strings of each column, the tokens of each sentence, and the line of each token."""
@@ -323,9 +327,8 @@ class ColumnLines:
             self._read = list(names[: 1 + max(map(names.index, given))])
         elif names and given is not None and not numbers_tokens(given[0]):
             raise DataError(
-                f"{self.name}: found CoNLL-U, whose first column numbers the tokens, and the names "
-                f"{', '.join(given)} for its first columns. Name some of {', '.join(names)} (--columns), the "
-                "label's last, or make a file of other columns"
+                f"{self.name}: the file is CoNLL-U, whose first column has token numbers, so its columns "
+                f"cannot be {', '.join(given)}. Choose from {', '.join(names)} (--columns), the label's last"
             )
         separator, comment = _bytes(layout.separator), _bytes(layout.comment)
         skipped, is_numbered = self._skipped, layout.numbered
@@ -373,7 +376,7 @@ class ColumnLines:
                 try:
                     flat += map(texts.__getitem__, fields)
                 except UnicodeDecodeError as error:
-                    what = f"found the bytes {error.object!r}, expected UTF-8 text"
+                    what = f"the bytes {error.object!r} are not UTF-8 text"
                     raise DataError(f"{self.name}:{line_number}: {what}") from error
                 lines.append(line_number)
                 length += 1
@@ -404,8 +407,8 @@ class ColumnLines:
         # Quotes are no syntax here: taking them for values would make features of punctuation.
         if pattern is not None and (found := pattern.search(line)):
             raise DataError(
-                f"{place}: found {found[1].decode(errors='replace')}, which looks like CSV with "
-                "quotes. Save the file with tabs and without quotes"
+                f"{place}: {found[1].decode(errors='replace')} looks like CSV with quotes. Save the file "
+                "with tabs and without quotes"
             )
 
     def _check_width(self, n: int, place: str, piece: bytes) -> None:
@@ -414,29 +417,29 @@ class ColumnLines:
         if not self._read:
             if n > _MOST_COLUMNS:
                 raise DataError(
-                    f"{place}: found {n:,} columns, expected at most {_MOST_COLUMNS:,}, "
-                    "or the names of the first ones, which are to be read"
+                    f"{place}: there are {n:,} columns, but at most {_MOST_COLUMNS:,} are read by default. "
+                    "Name the first columns, which are to be read"
                 )
             self._read = self.columns = [f"c{k}" for k in range(n)]
         n_wanted, n_known = len(self._read), self.n_columns or len(layout.names)
         is_wide, is_odd = n >= n_wanted and not self._reads_all, layout.even and 0 < n_known != n
         if is_odd and (layout.names or is_wide):
-            known = "in CoNLL-U, which the file looks like" if layout.names else "in the lines before"
-            way_out = "With --separator (separator=) lines may have different numbers of columns"
-            wrong = f"{n} columns, and {n_known} {known}. Columns are separated by {_named(layout.separator)}"
-            wrong += f". {way_out if is_wide else 'Mend the line'}"
+            known = "CoNLL-U, which was detected, has" if layout.names else "the lines before have"
+            way_out = "With --separator (separator=), lines may have different numbers of columns"
+            wrong = f"{n} columns, but {known} {n_known}. Columns are separated by {_named(layout.separator)}"
+            wrong += f". {way_out if is_wide else 'Correct the line'}"
         elif is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
             least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
-            wrong = f"{n} columns, expected {least}{n_wanted} ({names})"
+            wrong = f"{n} columns, but {least}{n_wanted} are needed ({names})"
         else:
             self.n_columns = n
             return
         if layout.comment is None and re.search(rb"(?:^|[\r\n])#", piece):  # if a look was had
             wrong += "; --comment '#' (in Python comment='#') skips lines that begin with #"
-        raise DataError(f"{place}: found {wrong}")
+        raise DataError(f"{place}: the line has {wrong}")
 
     def _tell(self) -> None:
-        """Warn of what was skipped because of a look."""
+        """Warn of what was detected and skipped."""
         layout, skipped = self.layout, self._skipped
         n_comments = skipped["comment"] if layout.metadata or layout.numbered or self.tells_comments else 0
         comment = "comment{s}" if self.tells_comments else "line{s} of metadata"
@@ -446,21 +449,21 @@ class ColumnLines:
                 (n_comments, comment),
                 (skipped["-"], "multiword token{s}"),
                 (skipped["."], "empty node{s}"),
-                (int(layout.header), "line with names of columns"),
+                (int(layout.header), "header line"),
             )
             if n
         ]
         told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(parts)}"] * bool(parts)
         if skipped["joined"]:
-            ends = "where sentences end" if layout.names else "within sentences"
-            told.append(f"numbers of tokens begin again without a blank line, {ends}: {skipped['joined']:,}")
+            ends = "which ends a sentence" if layout.names else "within a sentence"
+            told.append(f"token numbers restart without a blank line, {ends}: {skipped['joined']:,} times")
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
 
     def tell_numbers(self, column: str, advice: str) -> None:
-        """Warn of a first column that numbers tokens, where it has another name."""
+        """Warn if the first column has token numbers, but another name."""
         if self.layout.numbered and not self.layout.names and not numbers_tokens(column):
-            warn(f"{self.name}: the first column, which is read as {column!r}, numbers the tokens. {advice}")
+            warn(f"{self.name}: the first column, read as {column!r}, contains token numbers. {advice}")
 
 
 class _Texts(dict[bytes, str]):
@@ -480,12 +483,12 @@ def _is_metadata(line: bytes) -> bool:
 
 
 def numbers_tokens(column: str) -> bool:
-    """Whether the name of a column says that it numbers tokens."""
+    """Whether the name of a column says that it has token numbers."""
     return column.lower() in _NUMBER_NAMES
 
 
 def _named(separator: str | None) -> str:
-    return "white space" if separator is None else "tabs" if separator == "\t" else repr(separator)
+    return "whitespace" if separator is None else "tabs" if separator == "\t" else repr(separator)
 
 
 # --- as models see them -------------------------------------------------------------------------------------
@@ -493,7 +496,7 @@ def _named(separator: str | None) -> str:
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads column files as one model sees them."""
+    """Reads column files for one model: with its columns, templates and separator."""
 
     columns: tuple[str, ...]  # the label's is the last
     templates: tuple[str, ...]
@@ -503,7 +506,7 @@ class Reader:
 
     @classmethod
     def of_header(cls, header: Any, path: Any) -> Self:
-        """The reader that `header` of a model's file, or of a folder of shards, tells of."""
+        """The reader that is stored in the header of a model file or of a folder of shards."""
         try:
             columns = tuple(header["columns"])
             templates = tuple(map(str, parse_templates(header["templates"])))
@@ -512,7 +515,8 @@ class Reader:
                 raise TypeError
         except (KeyError, TypeError, AttributeError, DataError):
             raise ModelFileError(
-                f"{path}: found no columns and templates, expected what structune train, tune or shard wrote"
+                f"{path} does not contain columns and templates. Use what structune train, tune or shard "
+                "wrote"
             ) from None
         return cls(columns, templates, *told)
 
@@ -522,7 +526,7 @@ class Reader:
         return self.columns[:-1]
 
     def attributes(self, data: ConllData) -> AttributeTable:
-        """What the templates give on the input columns: the label's cannot be a feature."""
+        """The attributes that the templates compute from the input columns, without the label."""
         return extract(self.templates, {name: data.columns[name] for name in self.inputs}, data.lengths)
 
     def labels(self, data: ConllData) -> list[list[str]]:
@@ -531,29 +535,29 @@ class Reader:
         if "" in found:
             sentence, token = place_of(found.index(""), data.lengths)
             raise DataError(
-                f"{data.place(sentence, token)}: the label is empty. Give each token a label, or name the "
+                f"{data.place(sentence, token)}: the label is empty. Give each token a label, or choose the "
                 "columns with --columns, the label's last"
             )
         return data.sentences(self.columns[-1])
 
     def read_labelled(self, source: Any, reading: Format) -> Iterator[ConllData]:
-        """A file with a label column, some sentences at a time."""
+        """Read a file with a label column in blocks of sentences."""
         read = self._open(source, self.columns, reading)
         _places(self.columns, read)  # or an error
         return self._told(read.blocks(_n_lines(TOKEN)), read)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
-        """A file with all its columns, among them the model's inputs; each token takes so many bytes."""
+        """Read a file with all its columns; `token` is the memory of a token, in bytes."""
         read = self._open(source, None, reading)
         return self._told(self._renamed(read, _n_lines(token)), read)
 
     def _told(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
-        """The same blocks, and warnings of empty values, and of a file with more columns than the model."""
+        """The same blocks, with warnings of empty values and of more columns than the model has."""
         yield from _told_empty(blocks, self.inputs)
         if not read.layout.names and read.n_columns > len(self.columns):
             warn(
-                f"{read.name}: found {read.n_columns} columns: the first {len(self.columns)} are read as "
-                f"{', '.join(self.columns)}, as in training, and the others are not used"
+                f"{read.name} has {read.n_columns} columns. The first {len(self.columns)} are read as "
+                f"{', '.join(self.columns)}, as in training; the others are ignored"
             )
 
     def _renamed(self, read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
@@ -562,7 +566,7 @@ class Reader:
             found = list(data.columns.values())
             if len(found) < len(names):
                 raise DataError(
-                    f"{read.name}: found {len(found)} columns, expected at least {len(names)} "
+                    f"{read.name} has {len(found)} columns, but the model needs at least {len(names)} "
                     f"({', '.join(names)})"
                 )
             called = dict(zip(_places(names, read), names, strict=True))
@@ -575,11 +579,11 @@ class Reader:
             source, columns, _or_auto(reading.separator), _or_auto(comment), preferred=self.separator
         )
         read.tells_comments = reading.comment is None and bool(comment)
-        read.tell_numbers(self.columns[0], f"Make a file of the model's columns, {', '.join(self.columns)}")
+        read.tell_numbers(self.columns[0], f"The model expects the columns {', '.join(self.columns)}")
         return read
 
     def header(self) -> dict[str, Any]:
-        """What to keep in the model's file."""
+        """What is stored in the model file."""
         found = {"columns": list(self.columns), "templates": list(self.templates)}
         told = {"separator": self.separator, "comment": self.comment}
         return found | {name: value for name, value in told.items() if value is not None}
@@ -600,7 +604,7 @@ def read_training(
             if other.columns != reader.columns:
                 raise DataError(
                     f"{path} has the columns {', '.join(other.columns)}, but {paths[0]} has "
-                    f"{', '.join(reader.columns)}. Name the columns to read with --columns"
+                    f"{', '.join(reader.columns)}. Choose the columns to read with --columns"
                 )
             yield from more
 
@@ -620,7 +624,7 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
-            warn(f"{path}: the columns form and {label} are read; --columns names others, the label's last")
+            warn(f"{path}: reading the columns form and {label}. Choose others with --columns, label last")
     read.tell_numbers(read.columns[0] if read.columns else "w", "Name it id with --columns")
     blocks = read.blocks(n_lines)
     first = next(blocks)
@@ -629,7 +633,7 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     names = read.columns if is_named else None
     names = names or [*("w", "pos", *(f"c{k}" for k in range(2, n)))[: n - 1], "y"]
     if len(names) < 2:
-        raise DataError(f"{path}: found {len(names)} column, expected at least 2, the last with labels")
+        raise DataError(f"{path}: there is {len(names)} column, but at least 2 are needed, the label last")
     inputs = dict(zip(names[:-1], first.columns.values(), strict=False))  # the label is left out
     templates = parse_templates(learning.templates) if learning.templates else default_templates(inputs)
     # A later file may have no value with a space, by which a look would tell tabs: the model keeps the
@@ -663,11 +667,11 @@ def _told_empty(blocks: Iterable[ConllData], names: Sequence[str]) -> Iterator[C
         yield data
     found = [f"{n:,} in the column {column}" for column, n in counts.items() if n]
     if found:
-        warn(f"{name}: empty values are features, too: {', '.join(found)}")
+        warn(f"{name}: empty values are used as features: {', '.join(found)}")
 
 
 def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:
-    """Where a file has the model's input columns."""
+    """Indices of the model's input columns in a file."""
     names = read.layout.names
     if names and set(inputs) <= set(names):
         return [names.index(name) for name in inputs]
@@ -675,14 +679,14 @@ def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:
         return list(range(len(inputs)))
     if len(inputs) > 1 or "form" not in names:
         raise DataError(
-            f"{read.name}: found CoNLL-U, and a model of the columns {', '.join(inputs)}, which are not "
-            f"among {', '.join(names)}. Make a file of the model's columns"
+            f"{read.name} is CoNLL-U, but the model needs the columns {', '.join(inputs)}, which are not "
+            f"among {', '.join(names)}. Make a file with the model's columns"
         )
     return [names.index("form")]
 
 
 def default_templates(inputs: Mapping[str, Sequence[str]]) -> list[Template]:
-    """Those of text, or of symbols where the first column, as far as it was read, has single letters only."""
+    """Templates for symbols if the first column, as far as read, has only single letters; else for text."""
     word, *tags = inputs
     letters = all(len(value) <= 1 for value in set(inputs[word]))
     return symbol_templates(word, tags) if letters else text_templates(word, tags)

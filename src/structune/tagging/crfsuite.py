@@ -1,4 +1,4 @@
-"""Model files of CRFsuite as taggers.
+"""Model files of CRFsuite, read as taggers.
 
 A file has a header; the features, 20 bytes each; and the names of labels and of attributes, each set as a
 constant database: records of number, length and text, found by an array of their places at its end.
@@ -28,7 +28,7 @@ _TYPE, _VERSION = int.from_bytes(b"FOMC", "little"), 100
 
 
 def is_crfsuite(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as CRFsuite's models do."""
+    """Whether a file begins like a model of CRFsuite."""
     with Path(path).open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
@@ -39,19 +39,19 @@ def load_either(path: str | os.PathLike[str]) -> Any:
 
 
 def read_crfsuite(path: str | os.PathLike[str]) -> SequenceTagger:
-    """A model that CRFsuite, python-crfsuite or sklearn-crfsuite saved, as a tagger that predicts the same.
+    """Load a model of CRFsuite, python-crfsuite or sklearn-crfsuite as a tagger with the same predictions.
 
-    Give it attributes by the names that CRFsuite had: a ``{"word": "the"}`` is ``word:the`` there, and
-    ``word=the`` here. `structune.compat.CRF`, with the file as its `model_filename`, takes care of that.
+    Attributes must have the names that they have in CRFsuite: ``{"word": "the"}`` is ``word:the`` there, but
+    ``word=the`` here. `structune.compat.CRF`, with the file as `model_filename`, converts the names.
 
     Raises
     ------
     ModelFileError
-        A file that is none of CRFsuite's, or damaged.
+        The file is not a model of CRFsuite, or is damaged.
     """
     data = Path(path).read_bytes()
     if data[:4] != _MAGIC:
-        raise ModelFileError(f"{path}: found no model of CRFsuite, expected a file that begins with 'lCRF'")
+        raise ModelFileError(f"{path}: not a model of CRFsuite, which begins with 'lCRF'")
     try:
         return _unpack(data)
     except (ValueError, IndexError) as error:
@@ -61,9 +61,9 @@ def read_crfsuite(path: str | os.PathLike[str]) -> SequenceTagger:
 def _unpack(data: bytes) -> SequenceTagger:
     header = dict(zip(_NUMBERS, _integers(data, 4, len(_NUMBERS)), strict=True))
     if (header["type"], header["version"]) != (_TYPE, _VERSION):
-        raise ModelFileError(f"found format {header['version']}, expected a first-order model of {_VERSION}")
+        raise ModelFileError(f"version {header['version']}, expected a first-order model, version {_VERSION}")
     if header["size"] != len(data):
-        raise ModelFileError(f"found {len(data)} bytes, expected {header['size']}")
+        raise ModelFileError(f"the file has {len(data)} bytes, expected {header['size']}")
     labels = _names(data[header["labels"] :], header["n_labels"])
     attributes = _names(data[header["attributes"] :], header["n_attributes"])
     (n_features,) = _integers(data, header["features"] + 8, 1)
@@ -72,10 +72,10 @@ def _unpack(data: bytes) -> SequenceTagger:
     n_sources = np.where(features["is_transition"] == 0, len(attributes), len(labels))
     if np.any((features["source"] >= n_sources) | (features["label"] >= len(labels))):
         raise ModelFileError(
-            f"found a feature of none of {len(attributes)} attributes and {len(labels)} labels"
+            f"a feature has an index beyond {len(attributes)} attributes or {len(labels)} labels"
         )
     if not np.isfinite(features["weight"]).all():
-        raise ModelFileError("found a weight that is no finite number")
+        raise ModelFileError("a weight is not a finite number")
     is_pair = features["is_transition"] == 0
     pairs, edges = features[is_pair], features[~is_pair]
     order = np.argsort(-np.bincount(pairs["source"], minlength=len(attributes)), kind="stable")  # is fast
@@ -97,7 +97,7 @@ def _names(data: bytes, n: int) -> list[str]:
         _, length = _integers(data, place, 2)
         names.append(data[place + 8 : place + 8 + length - 1].decode(errors="surrogateescape"))
     if len(set(names)) < n:
-        raise ModelFileError("found a name twice, expected each once")
+        raise ModelFileError("a name occurs twice")
     return names
 
 
@@ -110,5 +110,5 @@ def _sorted(sources: IntArray, features: Array, n_labels: int) -> tuple[IntArray
     """Keys of features as a `Chain` has them, and the weights in their order."""
     keys, first = np.unique(sources * n_labels + features["label"], return_index=True)
     if keys.size < features.size:
-        raise ModelFileError("found a feature twice, expected each once")
+        raise ModelFileError("a feature occurs twice")
     return keys, features["weight"][first].astype(np.float64)

@@ -1,4 +1,4 @@
-"""What taggers of tokens and of segments predict alike, from a structure's labels of all tokens."""
+"""Predictions that taggers of tokens and of segments share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from structune.structure import IntArray
 
 
 class LabelSequences(list[list[str]]):
-    """A list of sequences of labels, which to NumPy is an array of lists, however long these are.
+    """A list of sequences of labels, which NumPy converts to an array of lists, whatever their lengths.
 
-    So scikit-learn's `cross_val_predict` can put predictions for several folds together.
+    This allows scikit-learn's `cross_val_predict` to join the predictions of several folds.
     """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -25,7 +25,7 @@ class LabelSequences(list[list[str]]):
 
 
 class LabelPredictions(StructuredEstimator):
-    """Marginals, and the most probable outputs, of sequences of which some may be empty."""
+    """Marginals and most probable labellings of sequences, some of which may be empty."""
 
     classes_: list[str]  # labels of the structure's marginals
 
@@ -43,12 +43,12 @@ class LabelPredictions(StructuredEstimator):
         """The labels of one sequence, from an output of the structure."""
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """For each token, the probability of each label in `classes_`.
+        """Predict the probability of each label at each token, as one dict per token.
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted with the log loss.
         """
         self._require_probabilities()
         return self._marginals(X)
@@ -60,12 +60,12 @@ class LabelPredictions(StructuredEstimator):
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
-        """For each sequence its `n` most probable labellings with their probabilities, falling.
+        """Predict the `n` most probable labellings of each sequence, as (labels, probability), best first.
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted with the log loss.
         """
         self._require_probabilities()
         check_number("n", n, Range(1, whole=True))
@@ -86,10 +86,10 @@ class LabelPredictions(StructuredEstimator):
         check_number("sequence", sequence, Range(0, whole=True))
         shard, lengths = self._encode(X)
         if sequence >= lengths.size:
-            raise DataError(f"found no sequence {sequence} among {lengths.size}, counted from 0")
+            raise DataError(f"sequence={sequence}: there are {lengths.size} sequences, counted from 0")
         return shard, int(np.count_nonzero(lengths[:sequence])), int(lengths[sequence])
 
 
 def cut(flat: Any, lengths: IntArray) -> list[Any]:
-    """What tokens have, sequence by sequence."""
+    """Values of all tokens, cut into one list per sequence."""
     return [flat[a:b] for a, b in pairwise(accumulate(lengths.tolist(), initial=0))]

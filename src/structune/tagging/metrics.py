@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of labels and of the segments that they spell (BIO, BIOES)."""
+"""Precision, recall and F1 of labels, and of segments in the BIO or BIOES scheme."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")
 
 
 class Score(NamedTuple):
-    """How well one label or segment type was found; `support` is how often it truly occurs."""
+    """Precision, recall and F1 of one label or segment type; `support` is its true number."""
 
     name: str
     precision: float
@@ -32,27 +32,28 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """A score for each name, and one for all together (micro average)."""
+    """Scores of each label or segment type, and of all together (micro average)."""
 
     by_name: tuple[Score, ...]
     overall: Score
 
     def rows(self) -> list[Score]:
-        """The scores by name, then the overall one."""
+        """Return the scores by name, then the overall score."""
         return [*self.by_name, self.overall]
 
 
 def token_scores(y_true: Labels, y_pred: Labels) -> Scores:
-    """Precision, recall and F1 of each label, token by token; overall all three are the accuracy.
+    """Precision, recall and F1 of each label, counted in tokens; the overall score is the accuracy.
 
     Parameters
     ----------
     y_true, y_pred : sequences of sequences of str
+        True and predicted labels.
 
     Raises
     ------
     DataError
-        The two differ in length, or there are no labels.
+        The numbers of labels differ, or there are no labels.
     """
     _check_lengths(y_true, y_pred)
     true, pred = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
@@ -63,19 +64,19 @@ def token_scores(y_true: Labels, y_pred: Labels) -> Scores:
 
 
 def segment_scores(y_true: Labels, y_pred: Labels) -> Scores:
-    """Precision, recall and F1 of each segment type; a segment is right if its type and both ends are.
+    """Precision, recall and F1 of each segment type; type and both ends of a segment must be correct.
 
-    Segments are read as conlleval reads them: an ``I-x`` that continues nothing begins a segment.
+    Segments are read as in conlleval: an ``I-x`` without a segment to continue begins a new one.
 
     Parameters
     ----------
     y_true, y_pred : sequences of sequences of str
-        Labels in the scheme BIO or BIOES.
+        True and predicted labels, in the BIO or BIOES scheme.
 
     Raises
     ------
     DataError
-        The two differ in length, there are no labels, or a label fits neither scheme.
+        The numbers of labels differ, there are no labels, or a label fits neither scheme.
     """
     true, pred = _as_lists(y_true, y_pred)
     names = sorted({kind for kind, _, _ in chain(get_entities(true), get_entities(pred))})
@@ -85,7 +86,7 @@ def segment_scores(y_true: Labels, y_pred: Labels) -> Scores:
 
 
 def segment_scheme(labels: Iterable[str]) -> str | None:
-    """The scheme in which labels spell segments: "bio", "bioes", or None if they do not."""
+    """Detect the scheme of labels: "bio", "bioes", or None if they do not describe segments."""
     distinct = set(labels)
     if not all(map(_SEGMENT_LABEL.fullmatch, distinct)):
         return None
@@ -95,7 +96,7 @@ def segment_scheme(labels: Iterable[str]) -> str | None:
 
 
 def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:
-    """Correct, predicted and true segments of each sequence, shape (n_sequences, 3)."""
+    """Numbers of correct, predicted and true segments of each sequence, shape (n_sequences, 3)."""
     true, pred = _as_lists(y_true, y_pred)
     segments = ((set(get_entities(a)), set(get_entities(b))) for a, b in zip(true, pred, strict=True))
     return np.array([(len(a & b), len(b), len(a)) for a, b in segments], dtype=np.float64)
@@ -104,20 +105,21 @@ def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:
 def paired_bootstrap(
     y_true: Labels, y_a: Labels, y_b: Labels, n: int = 2000, random_state: int | None = 0
 ) -> Difference:
-    """Difference in overall segment F1, b minus a, with a 95 % percentile interval over sequences.
+    """Difference in overall segment F1, b minus a, with a 95% bootstrap interval (percentile method).
 
     Parameters
     ----------
     y_true, y_a, y_b : sequences of sequences of str
-        Labels in the scheme BIO or BIOES.
+        True labels, and labels predicted by a and by b, in the BIO or BIOES scheme.
     n : int
-        Number of resamples.
+        Number of bootstrap resamples of the sequences.
     random_state : int, optional
+        Random seed.
 
     Raises
     ------
     DataError
-        There are no labels, lengths differ, or a label fits neither scheme.
+        There are no labels, their numbers differ, or a label fits neither scheme.
     """
     counts_a, counts_b = segment_counts(y_true, y_a), segment_counts(y_true, y_b)
     return paired_difference(counts_a, counts_b, _f1, n, random_state)
@@ -142,15 +144,15 @@ def _as_lists(y_true: Labels, y_pred: Labels) -> tuple[list[list[str]], list[lis
     _check_lengths(y_true, y_pred)
     for label in set(map(str, chain.from_iterable(chain(y_true, y_pred)))):
         if not _SEGMENT_LABEL.fullmatch(label):
-            raise DataError(f"found the label {label!r}, expected O or one such as B-x, I-x, E-x, S-x")
+            raise DataError(f"the label {label!r} is not BIO or BIOES. Allowed: O, B-x, I-x, E-x, S-x")
     return [list(labels) for labels in y_true], [list(labels) for labels in y_pred]
 
 
 def _check_lengths(y_true: Labels, y_pred: Labels) -> None:
     if len(y_true) != len(y_pred):
-        raise DataError(f"found predictions for {len(y_pred)} sequences, expected {len(y_true)}")
+        raise DataError(f"there are predictions for {len(y_pred)} sequences, expected {len(y_true)}")
     for s, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(true) != len(pred):
-            raise DataError(f"sequence {s}: found {len(pred)} predicted labels, expected {len(true)}")
+            raise DataError(f"sequence {s} has {len(pred)} predicted labels, expected {len(true)}")
     if not any(map(len, y_true)):
-        raise DataError("found no labels to compare")
+        raise DataError("there are no labels to compare")

@@ -1,4 +1,4 @@
-"""Options of the commands of taggers; nothing heavy is imported here, so that ``--help`` comes at once."""
+"""Options of the commands of taggers; nothing heavy is imported here, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Format:
 
     separator: str | None = option(
         None,
-        help="What separates columns: tab, whitespace, or other text such as a comma. By default a look at "
-        "the first lines tells tabs from white space.",
+        help="Column separator: tab, whitespace, or other text such as a comma. By default it is detected "
+        "from the first lines: tab or whitespace.",
     )
     comment: str | None = option(
         None,
-        help="Skip lines that begin with this text; an empty text skips none. By default lines such as "
-        "'# sent_id = 1' before a sentence are skipped, and comments of CoNLL-U.",
+        help="Skip lines that begin with this text; an empty text skips no lines. By default, comments of "
+        "CoNLL-U and lines such as '# sent_id = 1' before a sentence are skipped.",
     )
 
 
@@ -29,26 +29,26 @@ class Learning(Format):
 
     columns: str | None = option(
         None,
-        help="Names of the first columns, the label's last. Further columns are ignored, but all lines must "
-        "have the same number unless --separator is given. By default w,y or w,pos,y or w,pos,c2,...,y, for "
-        "all columns of the file.",
+        help="Comma-separated names of the first columns; the last name is the label's. Further columns are "
+        "ignored. All lines must have the same number of columns unless --separator is given. By default "
+        "all columns are used, with the names w,y or w,pos,y or w,pos,c2,...,y.",
     )
     templates: str | None = option(
         None,
         panel="Model",
-        help="Feature templates, such as 'w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape'. The default is made "
-        "for the columns: windows of 5 tokens, pairs of neighbours, triples (not of the first column) and "
-        "ends of the sentence. Unless the first column has single letters, it adds lower case, shapes and "
-        "affixes of the words, and words together with the other columns.",
+        help="Feature templates, such as 'w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape'. The default depends "
+        "on the columns. It has windows of 5 tokens, pairs of neighbours, triples (not of the first column) "
+        "and the ends of the sentence. If the first column has words and not only single letters, it adds "
+        "their lower case, shapes, prefixes and suffixes, and pairs of words and other columns.",
     )
 
 
 @dataclass(frozen=True)
 class Predicting(Format):
-    """What is predicted of column files."""
+    """What is predicted for column files."""
 
-    marginals: bool = option(False, help="Add a column: the probability of each predicted label.")
-    nbest: int | None = option(None, min=1, help="Write this many of the most probable labellings.")
+    marginals: bool = option(False, help="Add a column with the probability of each predicted label.")
+    nbest: int | None = option(None, min=1, help="Write the N most probable labellings of each sentence.")
 
 
 @dataclass(frozen=True)

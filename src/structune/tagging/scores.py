@@ -1,4 +1,4 @@
-"""How commands and pages show scores of tokens and segments, and the weights of a tagger."""
+"""How commands and reports show scores of tokens and segments, and the weights of a tagger."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _END = "(none)"  # before the first label, and after the last
 
 @dataclass(frozen=True)
 class TaggingScores:
-    """Scores of tokens and, where labels spell segments, of these."""
+    """Scores of tokens and, if labels are BIO or BIOES, of segments."""
 
     tokens: Scores
     segments: Scores | None
@@ -71,12 +71,12 @@ class TaggingScores:
 
 
 def _tell_unknown(known: list[str], found: set[str]) -> None:
-    """Warn if the labels of a file are none of the model's, but for O."""
+    """Warn if none of the labels of a file, except O, is a label of the model."""
     others = sorted(found - {"O"})
     if others and not {*others} & {*known}:
         warn(
-            f"the model knows none of the labels of the file{' but O' * ('O' in found)}: it has "
-            f"{some_of(known, _SHOWN)}; the file has {some_of(others, _SHOWN)}. Have both the same columns?"
+            f"the model has none of the labels of the file{' except O' * ('O' in found)}. It has "
+            f"{some_of(known, _SHOWN)}; the file has {some_of(others, _SHOWN)}. Check the file's columns"
         )
 
 
@@ -101,7 +101,7 @@ def _as_dict(scores: Scores) -> dict[str, Any]:
 
 
 def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[Section]:
-    """Which labels are taken for which, and the sentences with the most errors."""
+    """Which labels are confused with which, and the sentences with the most errors."""
     from structune.html_reports.page import Section, Text, make_table
 
     sentences = [list(zip(*each, strict=True)) for each in zip(tokens, true, predicted, strict=True)]
@@ -127,8 +127,8 @@ def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[
         for labels, words in sorted(wrong.items(), key=lambda item: -item[1].total())
     ]
     table = make_table(
-        "What is taken for what",
-        ["true", "predicted", "most often"],
+        "Confusions",
+        ["true", "predicted", "most frequent tokens"],
         ["count", "share"],
         confusions,
         _MOST_CONFUSIONS,
@@ -136,8 +136,8 @@ def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[
     yield Section("Errors", [Text(told), table])
     drawn: list[Block] = [
         Text(
-            "Below each token stands its label, but for O; where the prediction errs, it is struck out "
-            "before it."
+            "The label of each token is below it; O is not shown. A wrong prediction is struck out and "
+            "followed by the true label."
         )
     ]
     worst = sorted(filter(n_wrong.__getitem__, range(len(sentences))), key=lambda s: -n_wrong[s])
@@ -147,7 +147,7 @@ def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[
 
 
 def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, Block]:
-    """A sentence; of a very long one the part that begins a little before its first error."""
+    """A sentence; if it is very long, the part that begins a little before its first error."""
     from structune.html_reports.page import Text, Tokens
 
     if len(sentence) <= _MOST_TOKENS:
@@ -159,7 +159,7 @@ def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, 
 
 
 def print_weights(path: str, top: int) -> None:
-    """Show so many of the largest weights of a tagger, and of the smallest."""
+    """Print the `top` largest and the `top` smallest weights of a tagger."""
     tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
     tables: list[tuple[str, list[str], Mapping[Any, float]]] = [
         ("transitions", ["from", "to"], tagger.transition_features_),

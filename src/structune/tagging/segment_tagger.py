@@ -1,4 +1,4 @@
-"""The segment tagger: a semi-Markov CRF with scikit-learn's face."""
+"""The segment tagger: a semi-Markov CRF with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -26,74 +26,80 @@ _TABLES = ("token", "last", "span")
 
 @parameters
 class SegmentTagger(LabelPredictions):
-    """Semi-Markov CRF: finds and labels segments, such as names or phrases, with features of whole segments.
+    """Semi-Markov CRF that finds and labels segments, such as names or phrases, with features of segments.
 
-    Labels are BIO or BIOES, as `SequenceTagger` takes them. A segment scores what its tokens do, by their
-    attributes and whether they begin it; and by its label its length, its last word, its words together, its
-    shape, and whether it is an entry of a gazetteer. The first word is an attribute of the token that begins.
+    Labels are in the BIO or BIOES scheme, as for `SequenceTagger`. The score of a segment depends on the
+    attributes of its tokens, and on whether each token begins the segment or continues it. It also depends on
+    the segment as a whole: its length, last word, text, shape, and entries of gazetteers that match it.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the segments. "margin": the
-        margin loss with the number of wrong tokens as cost. "ramp": the ramp loss. Others are objects of
-        `structune.learning.margin_losses`.
+        Loss function that training minimizes. "log": the negative log-probability of the segments. "margin":
+        the margin loss with the number of wrong tokens as cost. "ramp": the ramp loss, which limits the
+        influence of sequences that are far off. Others are objects of `structune.learning.margin_losses`.
     groups : "template", "single", "separate", or callable
-        Which weights share a regularization strength. "template": those of one feature template
-        (``segment.text``, ``segment.shape``, ``segment.length``, ... for segments), and the transitions.
-        "single": all. "separate": none. Or those that a function of a weight's name gives one group name.
+        Groups of weights that share a regularization strength. "template": one group per feature template
+        (for segments ``segment.text``, ``segment.shape``, ``segment.length``, ...), and one for the
+        transitions. "single": one group for all weights. "separate": one group per weight. A callable takes
+        the name of a weight and returns the name of its group.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1. It may be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. A dict maps names
+        of groups to numbers; other groups get 1. By default the strengths are tuned, or 1 without tuning. 0
+        is allowed only for groups with an `l1` above 0.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds
+        ``l1 * abs(w)`` to the loss. One number for all groups, or one per group name (0 for others). Numbers
+        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
+        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
-        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     max_length : int, optional
-        Largest number of tokens in a segment. Longer segments in training are refused. By default each label
-        has the length of its longest segment in training.
+        Largest number of tokens in a segment. Training data with longer segments are refused. By default each
+        label is limited to its longest segment in training.
     words : str, optional
-        Template whose value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By default
-        ``w[0]``, ``w`` or ``word``, the first that occurs; without any, words have no features.
+        Template whose value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By default the
+        first of ``w[0]``, ``w`` and ``word`` that occurs; without any, there are no features of words.
     gazetteers : dict of str to collection of str, optional
-        Lists of entries by name. A segment matches an entry if its words, joined by blanks, are the entry, in
-        the same case. Lists set after `fit` hold in prediction.
+        Lists of entries, such as cities, by name. A segment matches an entry if its words, joined by spaces,
+        equal the entry, including case. Lists set after `fit` apply to predictions.
     segment_features : callable, optional
-        Function that computes features of your own. It is called with the words of a sequence (list of str),
-        and start and stop of each segment up to the longest, and returns a list of str such as
-        ``"initials=JFK"``. It should be quick. It is no part of model files; set it again after loading.
+        Function that computes features of your own. It takes the words of a sequence (list of str) and the
+        start and stop of a segment, and returns a list of str such as ``"initials=JFK"``. It is called for
+        every possible segment. Model files do not contain it: set it again after loading.
     boundary : bool
         Whether starts and ends of sequences have weights.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
+        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
+        tuners choose them anew.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     classes_ : list of str
-        Labels of tokens in BIO.
+        Labels of tokens, in BIO.
     segment_types_ : list of str
         Labels of segments.
     coef_ : ndarray, shape (n_weights,)
-        Named by ``chain_.weight_names()``.
+        Weights, in the order of ``chain_.weight_names()``.
     chain_ : SemiMarkovChain
+        Structure of the model: labels, attributes, and which weights there are.
     scheme_ : {"bio", "bioes"}
-        Of the labels in training, and so of predictions.
+        Scheme of the labels in training, and so of predictions.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`.
 
     Examples
     --------
@@ -123,22 +129,23 @@ class SegmentTagger(LabelPredictions):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from sequences with labelled segments.
+        """Fit the model to sequences with labelled segments.
 
         Parameters
         ----------
         X : list of sequences, AttributeTable, or (matrix, lengths)
-            As `SequenceTagger.fit` takes it.
+            Input as for `SequenceTagger.fit`.
         y : list of sequences of str
-            Labels in BIO or BIOES; an ``I-x`` that continues nothing begins a segment.
+            Labels in BIO or BIOES. An ``I-x`` without a segment to continue begins a new one.
         sample_weight : array-like, shape (n_sequences,), optional
+            Weight of each sequence; by default 1.
         groups : array-like, shape (n_sequences,), optional
-            Sequences of one group stay on one side of every held-out split.
+            Group of each sequence. Sequences of one group are never split between training and held-out data.
 
         Raises
         ------
         DataError
-            Names the sequence and token that cannot be used.
+            A sequence or token cannot be used; the message names it (counted from 0).
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
@@ -183,7 +190,7 @@ class SegmentTagger(LabelPredictions):
         entries, known = check_gazetteers(self.gazetteers or {}), self.chain_.reader.gazetteers.keys()
         if new := sorted(entries.keys() - known):
             raise DataError(
-                f"gazetteers: found {new[0]!r}, for which the fit has no weights; expected some of "
+                f"gazetteers: the model has no weights for {new[0]!r}, which was not in training. Allowed: "
                 f"{sorted(known)}"
             )
         self.chain_ = self.chain_.with_reader(gazetteers=entries)
@@ -202,11 +209,11 @@ class SegmentTagger(LabelPredictions):
         return write_labels([kind for kind, _, _ in segments], lengths, self.scheme_)
 
     def predict(self, X: Any) -> list[list[str]]:
-        """The labels of the most probable segments of each sequence, in the scheme of the training set."""
+        """Predict the labels of each sequence, in the scheme (BIO or BIOES) of the training data."""
         return LabelSequences(map(self._labelled, self._best_tags(X)))
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
-        """The most probable segments of each sequence, as (label, start, stop)."""
+        """Predict the segments of each sequence as (label, start, stop): tokens start to stop - 1, from 0."""
         return [[one for one in self._read(tags) if one[0] != OUTSIDE] for tags in self._best_tags(X)]
 
     def _best_tags(self, X: Any) -> list[IntArray]:
@@ -214,14 +221,16 @@ class SegmentTagger(LabelPredictions):
         return cut(self.chain_.best(self.coef_, shard)[0], lengths)
 
     def segment_probability(self, X: Any, sequence: int, start: int, stop: int, label: str) -> float:
-        """Probability that tokens ``start:stop`` of `sequence` are a segment of this label.
+        """Probability that tokens ``start:stop`` of a sequence are a segment with the given label.
+
+        `sequence` is the index of the sequence in `X`, and `start` that of the segment's first token, from 0.
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted with the log loss.
         DataError
-            No such sequence, tokens or label.
+            There is no such sequence, token or label.
         """
         self._require_probabilities()
         check_number("start", start, Range(0, whole=True))
@@ -229,18 +238,18 @@ class SegmentTagger(LabelPredictions):
         shard, k, length = self._encoded_one(X, sequence)
         if not 0 <= start < stop <= length:
             raise DataError(
-                f"sequence {sequence} has {length} tokens: found a segment from {start} to {stop}"
+                f"sequence {sequence} has {length} tokens, so it has no segment from {start} to {stop}"
             )
         return self.chain_.segment_probability(self.coef_, shard, k, start, stop, label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """F1 of segments: those with the right label and both ends; 0 if none is there or found."""
+        """F1 of segments, which count as correct if the label and both ends are; 0 if there are none."""
         from structune.tagging.metrics import segment_counts
 
         predicted = self.predict(X)
         weights = check_weights(sample_weight, len(predicted))
         if not weights.any():
-            raise DataError(f"found no sentence of weight > 0 among {len(predicted)} to score")
+            raise DataError(f"cannot score {len(predicted)} sequences: none has a weight > 0")
         counts = weights @ segment_counts(y, predicted)
         return float(2 * counts[0] / ((counts[1] + counts[2]) or 1.0))
 
@@ -268,25 +277,25 @@ class SegmentTagger(LabelPredictions):
         labels, longest = header["labels"], arrays["longest"]
         readable = isinstance(labels, list) and labels and all(isinstance(label, str) for label in labels)
         if not readable or len(set(labels)) < len(labels):
-            raise ModelFileError(f"found the labels {labels!r:.60}, expected one at least and no two alike")
+            raise ModelFileError(f"the labels are {labels!r:.60}, expected at least one and no duplicates")
         check_array(arrays, "longest", np.int64, (len(labels),))
         outside = [n for label, n in zip(labels, longest.tolist(), strict=True) if label == OUTSIDE]
         if longest.min() < 1 or outside not in ([], [1]):
             raise ModelFileError(
-                f"found segments of up to {longest.min()} tokens, expected 1 or more; 1 outside"
+                f"the longest segment of a label has {longest.min()} tokens, expected at least 1; 1 for O"
             )
         n_tags = len(tags_of(labels, longest)[0])
         attributes, keys = list[list[str]](), list[IntArray]()
         for name, n in zip(_TABLES, (n_tags, len(labels), len(labels)), strict=True):
             names = unpack_names(name, arrays)
             if len(set(names)) < len(names):
-                raise ModelFileError("two attributes have the same name, expected each once")
+                raise ModelFileError("two attributes have the same name")
             check_keys(arrays, f"{name}_keys", len(names) * n)
             attributes.append(names)
             keys.append(arrays[f"{name}_keys"])
         words = header["words"]
         if words is not None and not isinstance(words, str):
-            raise ModelFileError(f"found the template of words {words!r:.60}, expected a str or none")
+            raise ModelFileError(f"the template of words is {words!r:.60}, expected text or null")
         reader = SegmentReader(
             words, check_gazetteers(header["gazetteers"]), forgotten if header["has_function"] else None
         )

@@ -1,4 +1,4 @@
-"""The sequence tagger: a linear-chain CRF with scikit-learn's face."""
+"""The sequence tagger: a linear-chain CRF with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def chain_class(order: Any) -> type[Chain]:
-    """The class of chains whose labels look at `order` labels before them; `DataError` for other orders."""
+    """The class of chains of this order (1 or 2); `DataError` for other orders."""
     if isinstance(order, int | np.integer) and not isinstance(order, bool):
         if order == 1:
             return Chain
@@ -40,89 +40,96 @@ def chain_class(order: Any) -> type[Chain]:
 
 @parameters
 class SequenceTagger(LabelPredictions, ConstrainedEstimator):
-    """Linear-chain CRF for labelled sequences, with regularisation that it can learn.
+    """Linear-chain CRF that labels sequences and tunes its own regularization.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the labels. "margin": the margin
-        loss with the number of wrong tokens as cost (a structured support vector machine). "ramp": the ramp
-        loss, which gives up on sequences that are far off. Others are objects of
+        Loss function that training minimizes. "log": the negative log-probability of the labels. "margin":
+        the margin loss with the number of wrong tokens as cost (a structured support vector machine). "ramp":
+        the ramp loss, which limits the influence of sequences that are far off. Others are objects of
         `structune.learning.margin_losses`.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (1 for others). By default tuned, or else 1. CRFsuite's c2 is half of it; the C of a
-        support vector machine is its inverse. It may be 0 beside `l1`.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
+        precision, that is, the inverse variance, of a Gaussian prior. A dict maps names of groups to
+        numbers; other groups get 1. By default the strengths are tuned, or 1 without tuning. 0 is allowed
+        only for groups with an `l1` above 0. It is twice CRFsuite's c2, and the inverse of an SVM's C.
     groups : "template", "single", "separate", or callable
-        Which weights share a regularization strength. "template": those of one feature template (the text
-        before ``=`` in an attribute's name), and the transitions; with `tuning`, attributes without a value
-        together. "single": all. "separate": none. Or those that a function of a weight's name gives the same
-        group name; names look like ``w[0]=the : DET`` and ``DET -> NOUN``.
+        Groups of weights that share a regularization strength. "template": one group per feature template
+        (the text before ``=`` in an attribute's name), and one for the transitions; tuning puts attributes
+        without a value into one group. "single": one group for all weights. "separate": one group per weight.
+        A callable takes the name of a weight, such as ``w[0]=the : DET`` or ``DET -> NOUN``, and returns the
+        name of its group.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds
+        ``l1 * abs(w)`` to the loss. One number for all groups, or one per group name (0 for others). Numbers
+        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
+        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
-        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     states : {"seen", "all"}
-        Which pairs of attribute and label have weights: those seen in training, or all.
+        Pairs of attribute and label that have weights: those seen in training, or all.
     transitions : {"seen", "all"}
-        Which transitions between labels have weights: those seen in training, or all.
+        Transitions between labels that have weights: those seen in training, or all.
     boundary : bool
         Whether starts and ends of sequences have weights.
     order : {1, 2}
-        Number of labels before a token's own that its score depends on. With 2, three labels in a row have
-        weights, too, chosen as `transitions` says: the group ``trigrams``. Time then grows with the cube of
-        the number of labels.
+        Number of preceding labels that the score of a label depends on. With 2, three labels in a row have
+        weights too, seen or all as `transitions` says: the group ``trigrams``. Time then grows with the cube
+        of the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
-        Transitions of labels that cannot happen, in training and in prediction. "bio" and "bioes": those that
-        break this scheme, such as O to I-x. In a list, None as a label stands for the start or end. Set after
-        `fit`, it holds in prediction.
+        Transitions between labels that cannot happen, in training and in prediction. "bio" and "bioes": those
+        that break this labelling scheme, such as O to I-x. In a list, None as a label stands for the start or
+        end. Set after `fit`, it applies to predictions only.
     outside : {"skip", "trim", "error"}
-        What to do with training sequences whose labels break `forbidden`. "skip" leaves them out, with a
-        warning. "trim" takes the labels that break it for unknown, with a warning (log loss only). "error"
-        refuses them.
+        What to do with training sequences whose labels break `forbidden`. "skip" skips these sequences, with
+        a warning. "trim" treats only the labels that break the rule as unknown, with a warning; it needs the
+        log loss. "error" stops with an error.
     constraints : None, "validation", or a ValidationConstraints
-        Constraints that training meets (Chen et al. 2009). "validation": of all weights that label each of
-        several random parts of the training data almost as annotated, those of the smallest loss and
-        penalty. Where no weights label a part right, this takes scores down until it holds, and probabilities
-        are close to uniform. With a tuner, precisions are tuned first, without the constraints. Log loss and
-        complete labels only. A `structune.learning.ValidationConstraints` sets the number of parts, and the
-        bound that says what "almost" is.
+        Constraints on training (Chen et al. 2009). "validation": the weights have to label several random
+        parts of the training data almost as annotated; of such weights, training takes those with the
+        smallest loss and penalty. If no weights label a part correctly, scores shrink until the constraint
+        holds, and probabilities become close to uniform. With tuning, the penalties are tuned first, without
+        the constraints. Needs the log loss and complete labels. Others are objects of
+        `structune.learning.ValidationConstraints`, with a number of parts and the bound for "almost".
     warm_start : bool
-        Start at the weights of the previous fit, for features and labels that it had, and with "auto" keep
-        its precisions. Other tuners start anew.
+        Start from the weights of the previous fit, for features and labels that it had. With tuning="auto"
+        the penalties are kept too; other tuners choose them anew.
     random_state : int
         Random seed of held-out splits and validation sets.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     classes_ : list of str
+        Labels.
     coef_ : ndarray, shape (n_weights,)
-        Named by ``chain_.weight_names()``.
+        Weights, in the order of ``chain_.weight_names()``.
     chain_ : Chain or SecondOrderChain
+        Structure of the model: labels, attributes, and which weights there are.
     state_features_ : dict of (attribute, label) to float
+        Weight of each pair of attribute and label.
     transition_features_ : dict of (label, label) to float
-        None stands for the start or end of a sequence.
+        Weight of each transition. None stands for the start or end of a sequence.
     trigram_features_ : dict of (label, label, label) to float
-        Of order 2, with None as above; empty for order 1.
+        Weights of three labels in a row, with None as above; empty for order 1.
     skipped_ : list of (int, str)
-        Training sequences that were left out, and why; at most a thousand.
+        Index and reason of each training sequence that was skipped, for at most the first 1000.
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: what their `gamma` bounds, and the multipliers of its excess. `status_` is
-        "infeasible" if constraints could not be met.
+        With `constraints`: the values that `gamma` bounds, and their multipliers. `status_` is "infeasible"
+        if the constraints could not be met.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`.
 
     Examples
     --------
@@ -149,23 +156,25 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from labelled sequences.
+        """Fit the model to labelled sequences.
 
         Parameters
         ----------
         X : list of sequences, AttributeTable, or (matrix, lengths)
-            A sequence is a list of tokens, a token a list of strings or a dict; or it is an array of numbers.
-            Arrays, and matrices, sparse or dense, have one row a token; their weights are one group.
+            A sequence is a list of tokens, and a token is a list of strings or a dict. Or a sequence is an
+            array of numbers. Arrays and matrices (sparse or dense) have one row per token; their weights
+            form one group.
         y : list of sequences of labels
-            A label is a str; None where it is unknown; a set or list of str where it is one of these.
+            A label is a str. None means that it is unknown; a set or list of str, that it is one of these.
         sample_weight : array-like, shape (n_sequences,), optional
+            Weight of each sequence; by default 1.
         groups : array-like, shape (n_sequences,), optional
-            Sequences of one group stay on one side of every held-out split.
+            Group of each sequence. Sequences of one group are never split between training and held-out data.
 
         Raises
         ------
         DataError
-            Names the sequence and token that cannot be used.
+            A sequence or token cannot be used; the message names it (counted from 0).
         """
         return self._fit_encoded(self._encode_training(X, y, sample_weight, groups))
 
@@ -180,8 +189,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         trims = self.outside == "trim" and self.forbidden is not None
         if trims and isinstance(self._make_loss(), MaximumLoss):
             raise DataError(
-                f"outside='trim' makes labels unknown, which loss={self.loss!r} cannot learn from: expected "
-                "outside='skip', 'error', or loss='log'"
+                f"outside='trim' makes labels unknown, which loss={self.loss!r} does not allow. Use "
+                "outside='skip', outside='error', or loss='log'"
             )
         left_out = LeftOut()
         kept, y = fit_to_rules(y, table.lengths, self.forbidden, self.outside, left_out)
@@ -189,7 +198,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         if (n := len(table)) > kept.size:
             sample_weight = None if sample_weight is None else check_weights(sample_weight, n)[kept]
             if groups is not None and np.shape(groups) != (n,):
-                raise DataError(f"found groups of shape {np.shape(groups)}, expected ({n},)")
+                raise DataError(f"groups has the shape {np.shape(groups)}, expected ({n},)")
             groups = None if groups is None else np.asarray(groups)[kept]
             table = table.take(kept)
         chain = chain_class(self.order).build(
@@ -237,13 +246,13 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
                 record["log_precision"] = np.array(record["log_precision"])[used].tolist()
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
-        """Raise a `DataError` for a label that is not known to one, where the loss needs its cost."""
+        """Raise a `DataError` for a label that is not fully known, if the loss needs its cost."""
         for shard in shards if isinstance(loss, MaximumLoss) else ():
             for part in np.flatnonzero(shard.labels < 0)[:1]:
                 sequence, token = place_of(part, shard.sizes())
                 raise DataError(
-                    f"sequence {sequence}, token {token}: found no single label, expected one: margin and "
-                    "ramp losses need the cost of labels, which a partly known one does not have"
+                    f"sequence {sequence}, token {token}: the label is unknown or only partly known. Margin "
+                    "and ramp losses need complete labels; the log loss does not"
                 )
 
     @property
@@ -256,12 +265,12 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return self.chain_.like(self.forbidden)
 
     def _keep_rules(self) -> None:
-        """Keep what an iterator has, which can be read once."""
+        """Read an iterator of rules into a list, as it can be read only once."""
         if isinstance(self.forbidden, Iterator):
             self.forbidden = as_rules(self.forbidden)
 
     def with_structure(self, chain: Chain) -> Self:
-        """The tagger with a given chain, and weights of zero."""
+        """Give the tagger a chain, with all weights zero."""
         self._keep_chain(chain)
         self.forbidden, self.order, self.skipped_ = chain.forbidden, chain.order, []
         self._import(np.zeros(chain.n_weights))
@@ -273,7 +282,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     @property
     def state_features_(self) -> dict[tuple[str, str], float]:
-        """Weights by attribute and label."""
+        """Weight of each pair of attribute and label."""
         self._check_fitted()
         chain, keys = self.chain_, self.chain_.pairs.keys
         pairs = zip(*np.divmod(keys, chain.n_labels), self.coef_[: keys.size].tolist(), strict=True)
@@ -281,7 +290,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     @property
     def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
-        """Weights by the labels that follow each other; None stands for the start or end of a sequence."""
+        """Weight of each transition (from, to); None stands for the start or end of a sequence."""
         self._check_fitted()
         chain, labels = self.chain_, self.chain_.labels
         bounded = labels if chain.boundary else ()
@@ -295,7 +304,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     @property
     def trigram_features_(self) -> dict[tuple[str | None, str, str | None], float]:
-        """Weights by three labels in a row; None stands for the start or end of a sequence."""
+        """Weights of three labels in a row; None stands for the start or end of a sequence."""
         self._check_fitted()
         if self.chain_.order == 1:
             return {}
@@ -317,7 +326,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return chain.encode(rows.with_tokens()), rows.lengths
 
     def predict(self, X: Any) -> list[list[str]]:
-        """The most probable labels of each sequence (Viterbi)."""
+        """Predict the most probable labels of each sequence (Viterbi)."""
         self._check_fitted()
         chain = self._predicting
         rows = known_rows(X, chain.names)
@@ -327,24 +336,26 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return list(map(self.classes_.__getitem__, output.tolist()))
 
     def segment_probability(self, X: Any, sequence: int, start: int, labels: Sequence[str]) -> float:
-        """Probability that the tokens of `sequence` from `start` on carry exactly `labels`.
+        """Probability that the tokens of a sequence from `start` on have exactly the given labels.
+
+        `sequence` is the index of the sequence in `X`, and `start` that of the first of these tokens, from 0.
 
         Raises
         ------
         CapabilityError
-            A model that was not fitted by log loss.
+            The model was not fitted with the log loss.
         """
         self._require_probabilities()
         check_number("start", start, Range(0, whole=True))
         if isinstance(labels, str) or not isinstance(labels, Sequence):
-            raise DataError(f"labels={labels!r}: expected a list of labels, one a token")
+            raise DataError(f"labels={labels!r}: expected a list of labels, one per token")
         shard, k, length = self._encoded_one(X, sequence)
         if not length:
-            raise DataError(f"sequence {sequence} is empty: found no token for the {len(labels)} labels")
+            raise DataError(f"sequence {sequence} is empty, so it has no tokens for the {len(labels)} labels")
         return self._predicting.segment_probability(self.coef_, shard, k, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of tokens labelled right; labels the model does not know count as wrong."""
+        """Share of tokens with the correct label; labels that the model does not know count as wrong."""
         predicted = self.predict(X)
         lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
         check_lengths(y, lengths)
@@ -353,7 +364,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
         total = float(weights @ lengths)
         if not total:
-            raise DataError(f"found no token of weight > 0 in {lengths.size} sequences to score")
+            raise DataError(f"cannot score {lengths.size} sequences: none has tokens and a weight > 0")
         return float(weights @ right) / total
 
     # --- files --------------------------------------------------------------------------------------------
@@ -376,9 +387,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         labels, forbidden, order = list(header["labels"]), header["forbidden"], header["order"]
         readable = labels and all(isinstance(label, str | int) for label in labels)
         if not readable or len(set(labels)) < len(labels):
-            raise ModelFileError(f"found the labels {labels}, expected one at least and no two alike")
+            raise ModelFileError(f"the labels are {labels}, expected at least one and no duplicates")
         if len(set(attributes)) < len(attributes):
-            raise ModelFileError("two attributes have the same name, expected each once")
+            raise ModelFileError("two attributes have the same name")
         if isinstance(forbidden, list):
             forbidden = [(a, b) for a, b in forbidden]
         n = len(labels)

@@ -1,4 +1,4 @@
-"""Taggers on the command line: how column files are read, and what is told and written of labels."""
+"""Taggers on the command line: how column files are read, and what is printed and written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TaggingTask(Task):
 
     estimator = "structune.tagging.tagger:SequenceTagger"
     learns = "to label sequences"
-    files = "Column files, also .gz: a token a line, its label last, and a blank line after each sentence."
+    files = "Column files (also compressed): one token per line, its label last, a blank line after each sentence."
     inputs = "Column files."
     parts = "tokens"
     reading_options = Format
@@ -46,20 +46,20 @@ class TaggingTask(Task):
     parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints")
     penalties: ClassVar[tuple[str, ...]] = ("penalty", "l1")
     rules: ClassVar[tuple[Rule, ...]] = (
-        Rule("--outside", needs=("--forbidden",), because="without it no labels are ruled out"),
+        Rule("--outside", needs=("--forbidden",), because="without it no labels are forbidden"),
     )
     evaluates = (
-        "Shows precision, recall and F1 of every label over tokens and, if labels are BIO or BIOES, of every "
-        "segment type, as conlleval counts them."
+        "Prints precision, recall and F1 of each label, counted in tokens. If the labels are BIO or BIOES, "
+        "it also prints them for each segment type, counted as conlleval does."
     )
     predicts = (
         "Label the tokens of column files.",
-        "The output has the columns of FILE and one more, the predicted label, separated by single spaces, "
-        "or by tabs where values hold spaces. FILE has the input columns that the model was trained with; it "
-        "may have a label column or others after these. Of CoNLL-U the form is labelled, or what the model "
-        "was trained with. FILE may be of any length; what was labelled before a wrong line has been written "
-        "then.",
-        "With --nbest K each sentence is written up to K times, the most probable labelling first, each "
+        "The output has the columns of FILE and a last column with the predicted label, separated by single "
+        "spaces, or by tabs if values contain spaces. FILE needs the input columns that the model was "
+        "trained with, in the same order; a label column and others may follow. In CoNLL-U files, columns "
+        "are found by name; a model with one input column reads FORM. FILE may be larger than memory. A line "
+        "with an error stops the command, after the text before it has been labelled and written.",
+        "With --nbest N, each sentence is written up to N times, the most probable labelling first, each "
         "after a line such as '# sentence 1 rank 2 probability 0.012345'.",
     )
     examples: ClassVar[tuple[str, ...]] = (
@@ -73,11 +73,11 @@ class TaggingTask(Task):
     own: ClassVar[Mapping[str, OwnCommand]] = {
         "weights": OwnCommand(
             (
-                "Show the largest and smallest weights of a tagger.",
-                "One table is of transitions between labels, another of state features: attributes with "
-                "labels. A model of order 2 has one of trigrams, too.",
+                "Print the largest and smallest weights of a tagger.",
+                "One table has the transitions between labels; another has the state features, that is, "
+                "pairs of attribute and label. A model of order 2 also has a table of trigrams.",
             ),
-            "A tagger's model, or one that CRFsuite saved.",
+            "Model of a tagger, or a model file of CRFsuite.",
             (Top,),
             _show_weights,
             metavar="MODEL...",
@@ -118,7 +118,7 @@ class TaggingTask(Task):
     def shard(
         self, files: Sequence[str], learning: Learning, model: Any, writer: ShardWriter, quiet: bool
     ) -> tuple[ShardFolder, list[tuple[str, str]]]:
-        """Read the files twice, block by block: for their features and labels, and to encode them."""
+        """Read the files twice, block by block: to collect features and labels, and to encode examples."""
         from structune.cli.terminal import Progress
         from structune.tagging.conll import read_training
         from structune.tagging.structure.chain import Chain
@@ -193,7 +193,7 @@ class TaggingTask(Task):
                 n_before += len(data)
 
     def warm(self) -> None:
-        """Learn as commands do if nothing else is asked for, and label in all their ways."""
+        """Train with the default settings of the commands, and predict in all ways."""
         from structune.kinds import kind_of_place
 
         make = kind_of_place(self.estimator).estimator_class
@@ -212,7 +212,7 @@ class SegmentsTask(TaggingTask):
 
     estimator = "structune.tagging.segment_tagger:SegmentTagger"
     learns = "to find and label segments, such as names"
-    about = "Labels are BIO or BIOES. Segments have features of their own, such as all their words."
+    about = "Labels must be BIO or BIOES. Whole segments have features too, such as their text and length."
     space = ()
     parameters = ("loss", "max_length", "words")
     penalties = ("penalty",)
@@ -237,7 +237,7 @@ class SegmentsTask(TaggingTask):
 
     def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
         if predicting.marginals and model.scheme_ != "bio":
-            raise DataError(f"--marginals needs a model of BIO labels. This one has {model.scheme_.upper()}.")
+            raise DataError(f"--marginals needs a model of BIO labels; this one has {model.scheme_.upper()}.")
         return super().predict(model, files, predicting)
 
 
@@ -271,11 +271,11 @@ def _labelled_text(data: ConllData, labels: list[list[str]], marginals: Marginal
     try:
         return conll_text(data)
     except DataError as error:
-        raise DataError(f"{data.name}: {error}. With --separator tab, tabs are read and written") from None
+        raise DataError(f"{data.name}: {error}. Use --separator tab to read and write tabs") from None
 
 
 def _ranked_texts(data: ConllData, n_before: int, ranked: list[Any], marginals: Marginals) -> Iterator[str]:
-    """Each sentence with its most probable labellings, each after a line that tells its probability."""
+    """Each sentence with its most probable labellings, each after a line with its probability."""
     sentences = zip(*(data.sentences(name) for name in data.columns), strict=True)
     for s, (columns, labellings) in enumerate(zip(sentences, ranked, strict=True)):
         for rank, (labels, probability) in enumerate(labellings, start=1):

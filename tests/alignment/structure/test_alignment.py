@@ -244,7 +244,7 @@ def test_alignments_beyond_the_band():
     assert structure.encode(pairs, rows).partners.tolist() == [-1] * 4 + [2, 3, 4, 5]
     unknown = ("heagaw----GHEE", "----heagawGHEE")
     assert structure.encode([("HEAGAWGHEE", "HEAGAWGHEE")], [unknown]).scored.sum() == 4
-    with pytest.raises(DataError, match=r"pair 1: found an alignment 1\.3 residues off the diagonal.*band=1"):
+    with pytest.raises(DataError, match=r"pair 1: the alignment is 1\.3 residues off the diagonal.*band=1"):
         structure.with_band(1).encode(pairs, rows)
 
 
@@ -252,7 +252,7 @@ def test_sums_out_of_range_of_long_sequences_are_refused(monkeypatch):
     monkeypatch.setattr(inference, "MOST_SCORE", -1.0)
     monkeypatch.setattr(inference, "_MOST_LOG_CELLS", 5)
     structure = Alignment("affine")
-    with pytest.raises(DataError, match="sequences of 2 and 3 residues whose sums leave the range"):
+    with pytest.raises(DataError, match="sums over alignments of 2 and 3 residues leave the range"):
         structure.log_partition(np.zeros(structure.n_weights), structure.encode([("AC", "ACD")]))
 
 
@@ -292,18 +292,18 @@ GIVEN = Protein("AC", [[1.0, 2.0], [3.0, 4.0]], "HC")
 @pytest.mark.parametrize(
     ("annotation", "message"),
     [
-        ({"secondary": "HC"}, "found no profile, expected one of 2 columns"),
-        ({"profile": [[1], [2]], "secondary": "HC"}, "found a profile of 1 columns, expected one of 2"),
-        ({"profile": np.ones((2, 2))}, "found no secondary structure, expected one"),
-        ({"profile": np.ones((3, 2))}, "found a profile of shape (3, 2), expected (2, n_columns)"),
+        ({"secondary": "HC"}, "has no profile, but the model uses a profile of 2 columns"),
+        ({"profile": [[1], [2]], "secondary": "HC"}, "has a profile of 1 columns, but the model"),
+        ({"profile": np.ones((2, 2))}, "has no secondary structure, but the model needs one"),
+        ({"profile": np.ones((3, 2))}, "the profile must have the shape (2, n_columns), not (3, 2)"),
         (
             {"profile": [[1, 1], [1, np.nan]]},
-            "found nan in column 1 of the profile at residue 1 (from 0), expected a finite number of at most",
+            "column 1 of the profile is nan at residue 1 (from 0). It must be a finite number of at most",
         ),
-        ({"profile": np.ones((2, 2)), "secondary": "HCC"}, "a secondary structure of 3 letters, expected 2"),
+        ({"profile": np.ones((2, 2)), "secondary": "HCC"}, "the secondary structure has 3 letters for 2"),
         (
             {"profile": np.ones((2, 2)), "secondary": "HZ"},
-            "found 'Z' in the secondary structure at residue 1 (from 0), expected H, E, C, a letter",
+            "the secondary structure has 'Z' at residue 1 (from 0). Allowed: H, E, C, letters",
         ),
     ],
 )
@@ -313,18 +313,18 @@ def test_wrong_annotation_is_named(annotation, message):
 
 
 def test_annotation_that_is_not_known():
-    with pytest.raises(DataError, match="pair 0, x: found a profile of 2 columns, expected none"):
+    with pytest.raises(DataError, match="the protein has a profile of 2 columns, but the model uses no"):
         Alignment().encode([(GIVEN, "AC")])
-    with pytest.raises(DataError, match="pair 0, x: found a secondary structure, expected none"):
+    with pytest.raises(DataError, match="the protein has a secondary structure, but the model uses none"):
         Alignment().encode([(Protein("AC", None, "HC"), "AC")])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1,), "found residues 1, expected a string"),
-        (("AC", None, ["H", "C"]), "found a secondary structure ['H', 'C'], expected a string"),
-        (("AC", [[1], [2, 3]]), "found a profile that is no array of numbers"),
+        ((1,), "residues must be a string, not 1"),
+        (("AC", None, ["H", "C"]), "secondary must be a string, not ['H', 'C']"),
+        (("AC", [[1], [2, 3]]), "profile must be an array of numbers"),
     ],
 )
 def test_what_is_no_protein(arguments, message):
@@ -335,19 +335,19 @@ def test_what_is_no_protein(arguments, message):
 @pytest.mark.parametrize(
     ("pairs", "rows", "message"),
     [
-        ([("AC1", "A")], None, "pair 0, x: found '1' at residue 2 (from 0), expected an amino acid"),
-        ([("AC", 5)], None, "pair 0: found ('AC', 5), expected two strings or Proteins"),
-        ([("AC", "A")], [("AC", Protein("A"))], "expected two strings"),
-        ([("AC", "A")], [("AC", "A-"), ("A", "A")], "found 2 alignments for 1 pairs"),
-        ([("AC", "A")], [("AC", "A")], "pair 0: found rows of 2 and 1 columns, expected as many"),
-        ([("AC", "A")], [("A-", "-A")], "pair 0, x: found 1 residues in the alignment, expected 2"),
+        ([("AC1", "A")], None, "pair 0, x: '1' at residue 2 (from 0) is not an amino acid"),
+        ([("AC", 5)], None, "pair 0: must be two strings or Proteins, not ('AC', 5)"),
+        ([("AC", "A")], [("AC", Protein("A"))], "must be two strings"),
+        ([("AC", "A")], [("AC", "A-"), ("A", "A")], "there are 2 alignments for 1 pairs"),
+        ([("AC", "A")], [("AC", "A")], "pair 0: the rows differ in length: 2 and 1 columns"),
+        ([("AC", "A")], [("A-", "-A")], "pair 0, x: the alignment has 1 residues, the sequence 2"),
         (
             [("AC", "A")],
             [("AC", "D-")],
-            "pair 0, y: found 'D' in the alignment at residue 0 (from 0), expected 'A'",
+            "pair 0, y: residue 0 (from 0) is 'D' in the alignment but 'A' in the sequence",
         ),
-        ([("AC", "A")], [("AC-", "A--")], "pair 0, column 2 (from 0): found a gap in both rows"),
-        ([("AC", "DC")], [("A-C", "-DC")], "pair 0: found residues of both beyond an end of the matches"),
+        ([("AC", "A")], [("AC-", "A--")], "pair 0, column 2 (from 0): both rows have a gap"),
+        ([("AC", "DC")], [("A-C", "-DC")], "pair 0: both sequences have overhangs at one end"),
     ],
 )
 def test_what_is_wrong_is_named(pairs, rows, message):

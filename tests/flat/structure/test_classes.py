@@ -132,7 +132,7 @@ def test_repeated_entries_add_up():
 
 def test_wrong_classes():
     for labels in ([], ["a", "a"]):
-        with pytest.raises(DataError, match="expected at least one and no two alike"):
+        with pytest.raises(DataError, match="expected at least one and no duplicates"):
             Classes(labels, ["x"])
 
 
@@ -140,9 +140,9 @@ def test_wrong_classes():
     ("inputs", "outputs", "weights", "message"),
     [
         ([[1.0]], None, None, "found 1 features, expected 2"),
-        ([[1.0, 0.0], [0.0, np.nan]], None, None, "example 1, feature 'y': found nan"),
-        ([[1.0, 0.0]], ["a", "b"], None, "found 2 labels for 1 examples"),
-        ([[1.0, 0.0]] * 2, ["a", "z"], None, r"example 1: found the class 'z', expected one of \['a', 'b'\]"),
+        ([[1.0, 0.0], [0.0, np.nan]], None, None, "example 1, feature 'y': nan is not a finite"),
+        ([[1.0, 0.0]], ["a", "b"], None, "there are 2 labels for 1 examples"),
+        ([[1.0, 0.0]] * 2, ["a", "z"], None, r"example 1: unknown class 'z', expected one of \['a', 'b'\]"),
         ([[1.0, 0.0]] * 2, None, [1.0, -2.0], "example 1 has the weight -2.0"),
     ],
 )

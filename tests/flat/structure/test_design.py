@@ -56,7 +56,7 @@ def test_values_that_are_refused(form):
     for bad in (np.nan, np.inf, -np.inf):
         matrix = np.ones((4, 3))
         matrix[2, 1] = matrix[2, 2] = matrix[3, 0] = bad
-        with pytest.raises(DataError, match=f"example 2, feature 'b': found {bad}, expected a finite number"):
+        with pytest.raises(DataError, match=f"example 2, feature 'b': {bad} is not a finite number"):
             Design.check(form(matrix), ["a", "b", "c"], True)
 
 
@@ -67,8 +67,8 @@ def test_values_that_are_refused(form):
         (sp.csr_array((0, 1)), "found no examples"),
         (np.ones((2, 2)), "found 2 features, expected 1"),
         (sp.csr_array((2, 0)), "found 0 features, expected 1"),
-        (np.ones(3), r"found inputs of shape \(3,\), expected a row an example"),
-        (np.ones((1, 1, 1)), r"found inputs of shape \(1, 1, 1\)"),
+        (np.ones(3), r"found features of shape \(3,\), expected one row per example"),
+        (np.ones((1, 1, 1)), r"found features of shape \(1, 1, 1\)"),
     ],
 )
 def test_shapes_that_are_refused(matrix, message):

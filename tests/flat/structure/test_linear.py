@@ -101,10 +101,10 @@ def test_names_and_groups():
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ([1.0], r"found outputs of shape \(1,\) for 2 examples"),
-        ([[1.0], [2.0]], r"found outputs of shape \(2, 1\) for 2 examples"),
-        ([1.0, np.nan], "example 1: found the output nan, expected a finite number"),
-        ([np.inf, np.nan], "example 0: found the output inf"),
+        ([1.0], r"the outputs have shape \(1,\), expected"),
+        ([[1.0], [2.0]], r"the outputs have shape \(2, 1\), expected"),
+        ([1.0, np.nan], "example 1: the output nan is not a finite number"),
+        ([np.inf, np.nan], "example 0: the output inf"),
     ],
 )
 def test_outputs_that_are_refused(outputs, message):

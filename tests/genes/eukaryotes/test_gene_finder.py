@@ -82,7 +82,7 @@ def test_donors():
     rng = np.random.default_rng(0)
     some = [simulated.annotated(rng, f"c{k}", n_genes=2) for k in range(3)]
     rare = AnnotatedSequence("c", TINY.sequence.replace("GGTAAG", "GGCAAG"), (GENE,))
-    with pytest.warns(SkippedGenesWarning, match="an intron without its splice sites"):
+    with pytest.warns(SkippedGenesWarning, match="an intron without splice sites"):
         assert [each.name for each in finder().fit([*some, rare]).skipped_] == ["g"]
     model = finder(donors=["GT", "GC"]).fit([*some, *[rare] * 5])
     assert model.skipped_ == []
@@ -236,7 +236,7 @@ def test_nothing_to_learn_from():
     with pytest.raises(DataError, match=r"2: overlaps or touches another gene \(g, g2\)"):
         finder().fit([AnnotatedSequence("c", TINY.sequence, (GENE, other))])
     for sequences in ([], [""], ["ACGT"]):
-        with pytest.raises(DataError, match="found no gene to learn from"):
+        with pytest.raises(DataError, match="there are no genes to train on"):
             finder().fit(sequences)
 
 
@@ -263,12 +263,12 @@ def test_wrong_options(options, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((TINY,), "found one AnnotatedSequence, expected a list of sequences"),
-        (([3],), "sequence 0: found int, expected nucleotides"),
-        (([TINY, "ACGT"], [[GENE]]), "found the genes of 1 sequences, expected those of 2"),
-        (([TINY], None, None, ["a", "b"]), r"found groups of shape \(2,\), expected \(1,\)"),
-        (([TINY], [[3]]), "c: found int, expected a Transcript"),
-        (([TINY], [None]), "c: found NoneType, expected a list of Transcript"),
+        ((TINY,), "X must be a list of sequences, not a single AnnotatedSequence"),
+        (([3],), "sequence 0 must be a string of nucleotides, not int"),
+        (([TINY, "ACGT"], [[GENE]]), "y has the genes of 1 sequences, but X has 2"),
+        (([TINY], None, None, ["a", "b"]), r"groups have the shape \(2,\), but must have \(1,\)"),
+        (([TINY], [[3]]), "c: a gene must be a Transcript, not int"),
+        (([TINY], [None]), "c: genes must be a list of Transcript, not NoneType"),
         (([TINY], None, [[1.0], [1.0, 2.0]]), "of several shapes"),
     ],
 )

@@ -158,7 +158,7 @@ def test_no_exon_lies_where_it_is_to_be_avoided(finder):
 
 @pytest.mark.parametrize("avoid", [3, [], [3], [[(1, 2, 3)]], [[(5, 5)]], [[(-1, 5)]], [[(1.5, 3)]]])
 def test_wrong_regions(finder, avoid):
-    with pytest.raises(DataError, match="found avoid="):
+    with pytest.raises(DataError, match="avoid="):
         finder.predict(TEST[:1], avoid=avoid)
 
 
@@ -214,7 +214,7 @@ def test_hints_and_regions_without_effect_are_told(finder):
     with pytest.warns(UnusedEvidenceWarning) as told:
         finder.predict([text], hints=[hints], avoid=[[(n - 3, n + 3), (n, n + 1)]])
     place = "reach beyond the end of their sequence, and count within it"
-    assert [str(one.message).split(". Are")[0] for one in told] == [
+    assert [str(one.message).split(". Do they")[0] for one in told] == [
         f"avoid: 1 of 2 have no effect where they are: 1 beyond the end of their sequence. 1 of 2 {place}",
         f"hints: 1 of 3 have no effect where they are: 1 donors that are not GT. 1 of 3 {place}",
     ]

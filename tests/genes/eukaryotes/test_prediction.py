@@ -70,7 +70,7 @@ def test_parts_of_genes_are_not_learned_from():
     for each in simulated.genome(0):
         first, *others = each.transcripts
         marked.append(replace(each, transcripts=(replace(first, partial=(True, False)), *others)))
-    with pytest.warns(SkippedGenesWarning, match="6: not whole"):
+    with pytest.warns(SkippedGenesWarning, match="6: incomplete"):
         GeneFinder(tuning=None, n_jobs=1, run=Run(max_iterations=1)).fit(marked)
 
 

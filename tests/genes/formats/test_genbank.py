@@ -67,8 +67,8 @@ def test_records_come_one_by_one(tmp_path):
     [
         ("3..8", "pseudo", "a pseudogene", (2, 8)),
         ("3..8", "trans_splicing", "trans-splicing", None),
-        ("<3..8", "note", "not whole", (2, 8)),
-        ("3..8", "codon_start=2", "not whole: codon_start=2", (2, 8)),
+        ("<3..8", "note", "incomplete", (2, 8)),
+        ("3..8", "codon_start=2", "incomplete: codon_start=2", (2, 8)),
         ("join(3..8,complement(11..13))", "note", "parts on two strands", None),
         ("join(3..8,AB1.1:1..6)", "note", "parts on two sequences", None),
         ("join(51..60,1..8)", "note", "parts in another order than on the strand", (50, 68)),

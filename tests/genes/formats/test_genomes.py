@@ -70,7 +70,7 @@ def test_genes_that_ends_of_sequences_cut_are_skipped(strand, start, end):
     """Whatever the file says of them; genes that end there are whole."""
     gff = f"##gff-version 3\nc\tx\tCDS\t{start}\t{end}\t.\t{strand}\t0\tID=p\n"
     (c,) = read(gff, ">c\nccATGccATGccATGc\n")
-    assert c.skipped == (Skipped("c", "p", "not whole: cut by an end of its sequence", (start - 1, end)),)
+    assert c.skipped == (Skipped("c", "p", "incomplete: cut off by an end of its sequence", (start - 1, end)),)
     (c,) = read("##gff-version 3\nc\tx\tCDS\t1\t9\t.\t+\t0\tID=p\n", ">c\naugccauaa\n")
     assert [t.name for t in c.transcripts] == ["p"]
 

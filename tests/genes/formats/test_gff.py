@@ -53,7 +53,7 @@ def test_whole_transcripts_have_the_codons_that_others_have():
         assert [t.name for t in read(*lines, line(kind, 7, 9, attributes="Parent=g"))[0]] == ["t", "u"]
         (found,), skipped = read(*lines, line(kind, 7, 9, attributes="Parent=t"))
         assert found.name == "t"
-        assert skipped == [Skipped("c", "u", "not whole", (10, 19))]
+        assert skipped == [Skipped("c", "u", "incomplete", (10, 19))]
 
 
 def test_genes_without_transcripts():
@@ -102,7 +102,7 @@ def test_what_is_let_pass():
     (found,), _ = read(*parts)  # phases as bp_genbank2gff3 writes them
     assert found.phases == (0, 2)
     _, skipped = read(cds(1, 9, 2, attributes="ID=p;codon_start=2"))
-    assert skipped == [Skipped("c", "p", "not whole: phase 1 at its start", (0, 9))]
+    assert skipped == [Skipped("c", "p", "incomplete: phase 1 at its start", (0, 9))]
     for text, code in (("4", 4), ("x", None), ("", None), ("7", None), ("1111", None)):
         (found,), _ = read(cds(1, 9, attributes=f"ID=p;transl_table={text}"))
         assert found.code == code
@@ -116,9 +116,9 @@ def part(start, end, phase=".", strand="+"):
     ("lines", "reason", "span"),
     [
         ([cds(1, 9, attributes="ID=p;pseudo=true")], "a pseudogene", (0, 9)),
-        ([cds(1, 9, attributes="ID=p;partial=true")], "not whole", (0, 9)),
-        ([cds(1, 9, attributes="ID=p;start_range=.,1")], "not whole", (0, 9)),
-        ([part(1, 9, 2, "-"), part(21, 29, 1, "-")], "not whole: phase 1 at its start", (0, 29)),
+        ([cds(1, 9, attributes="ID=p;partial=true")], "incomplete", (0, 9)),
+        ([cds(1, 9, attributes="ID=p;start_range=.,1")], "incomplete", (0, 9)),
+        ([part(1, 9, 2, "-"), part(21, 29, 1, "-")], "incomplete: phase 1 at its start", (0, 29)),
         ([cds(1, 9, attributes="ID=p;exception=trans-splicing")], "trans-splicing", None),
         ([part(1, 9, 0, "-"), part(21, 29, 0)], "parts on two contigs or strands", None),
         ([part(1, 9), line(attributes="ID=p", contig="d")], "parts on two contigs or strands", None),
@@ -204,7 +204,7 @@ def test_augustus(reader):
     (found,), (cut,) = read_any(AUGUSTUS, reader)
     assert (found.contig, found.strand, found.exons) == ("Chr1", "+", ((10, 20), (40, 60)))
     assert (found.name, found.gene, found.score) == ("g1.t1", "g1", 0.75)
-    assert (cut.name, cut.reason, cut.span) == ("g2.t1", "not whole", (70, 90))
+    assert (cut.name, cut.reason, cut.span) == ("g2.t1", "incomplete", (70, 90))
 
 
 def test_ensembl():
@@ -212,7 +212,7 @@ def test_ensembl():
     (found,), (cut,) = read_any(ENSEMBL, read_annotation)
     assert (found.name, found.gene, found.exons) == ("FBtr1", "FBgn1", ((10, 19), (30, 39)))
     assert found.phases == (0, 0)
-    assert (cut.name, cut.reason) == ("FBtr2", "not whole")
+    assert (cut.name, cut.reason) == ("FBtr2", "incomplete")
 
 
 def test_stop_codons_that_introns_cut_off():

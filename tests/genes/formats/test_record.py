@@ -86,8 +86,8 @@ def test_transcripts_lie_within_their_sequence():
 
 
 def test_what_was_skipped_is_told_by_reason():
-    skipped = [Skipped("c", name, "not whole") for name in "abcd"] + [Skipped("c", "x", "a pseudogene")]
-    assert skipped_text(skipped) == "4: not whole (a, b, c, and 1 more); 1: a pseudogene (x)"
+    skipped = [Skipped("c", name, "incomplete") for name in "abcd"] + [Skipped("c", "x", "a pseudogene")]
+    assert skipped_text(skipped) == "4: incomplete (a, b, c, and 1 more); 1: a pseudogene (x)"
     assert skipped_text([]) == ""
 
 

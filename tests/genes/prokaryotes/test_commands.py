@@ -93,7 +93,7 @@ def without_tga(tmp_path_factory):
 def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, monkeypatch):
     """As their file has it, unless another one is given; without either the code is hinted at."""
     folder, fa, path = without_tga, ["-s", without_tga / "a.fa"], tmp_path / "m.structune"
-    told = "a.gff3: found transl_table=4 of 32 genes, learned by that genetic code"
+    told = "a.gff3: 32 genes have transl_table=4, so training uses that genetic code"
     result = run("train", "prokaryotic-genes", folder / "a.gff3", *fa, "-m", path, "--penalty", 1, *QUIET)
     assert told in result.stderr
     assert load(path).code == 4
@@ -101,9 +101,9 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, m
     for given in ([folder / "a.gff3", "--code", 11], [folder / "none.gff3"]):
         result = run(*args, *given)
         assert "learned by" not in result.stderr
-        assert "a stop codon within, by the genetic code 4 none" in result.stderr
+        assert "an internal stop codon, but none with genetic code 4" in result.stderr
         n_skipped = int(re.search(r"skipped (\d+) genes", result.stderr)[1])
-        assert re.search(f"left out +{n_skipped} of these genes", result.stdout)
+        assert re.search(f"skipped +{n_skipped} of these genes", result.stdout)
         assert load(path).code == 11
     shards = ["shard", "prokaryotic-genes", folder / "a.gff3", tmp_path / "shards", *fa, "--quiet"]
     n_read, read = [], genomes.read_annotated
@@ -112,7 +112,7 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, m
     assert len(n_read) == 1  # files may be pipes
     assert open_shards(tmp_path / "shards").model.code == 4
     tree = [*train_tree(files, f"a={folder / 'a-whole.gff3.gz'}"), "-m", path, *QUIET]
-    assert "found transl_table=4 of 32 genes" in run(*tree).stderr
+    assert "32 genes have transl_table=4" in run(*tree).stderr
     assert load(path).model("a").code == 4
 
 
@@ -122,7 +122,7 @@ def test_long_sequences_without_genes_are_told(files, tmp_path):
     args = ["train", "prokaryotic-genes", files / "b.gff3", "-m", tmp_path / "m", "--penalty", 1, *QUIET]
     result = run(*args, "-s", tmp_path / "b.fa")
     assert result.exit_code == 0
-    assert "b.gff3: found no gene on 3 of 3 sequences of 10,000 bases or more" in result.stderr
+    assert "b.gff3: 3 of 3 sequences of 10,000 bases or more have no annotated gene" in result.stderr
     assert run(*args, "-s", files / "b.fa").stderr == ""
 
 
@@ -149,8 +149,8 @@ def test_a_wrong_genetic_code_is_found(model, mycoplasma):
     folder, genome = mycoplasma
     args = ["genes", folder / "x.fa", "-m", model, "--adapt", 1, *QUIET]
     result, wrong = run(*args), run(*args, "--code", 11)
-    assert "TGA is no stop codon, as by --code 4" in result.stderr
-    assert "more bases by --code 4 than by code 11" in wrong.stderr
+    assert "TGA is not a stop codon here, so genetic code 4 is used" in result.stderr
+    assert "more bases than with code 11" in wrong.stderr
     known = {t.exons for each in genome for t in each.transcripts}
     found = [read_gff3(io.StringIO(told.stdout)).transcripts.values() for told in (result, wrong)]
     right = [np.mean([t.exons in known for of in some for t in of]) for some in found]
@@ -160,7 +160,7 @@ def test_a_wrong_genetic_code_is_found(model, mycoplasma):
 def test_the_code_is_told_by_all_commands(model, mycoplasma):
     """It is found for one genome by what comes with structune, and only told of else."""
     tmp_path, _ = mycoplasma
-    genes, found, told = ["genes", tmp_path / "x.fa", *QUIET, "-m"], "as by --code 4", "by --code 4 than by"
+    genes, found, told = ["genes", tmp_path / "x.fa", *QUIET, "-m"], "so genetic code 4", "--code 4 may suit"
     for args, expected in (
         ([*genes, "pretrained", "--task", "b_subtilis"], found),
         ([*genes, "pretrained", "--meta"], told),
@@ -172,7 +172,7 @@ def test_the_code_is_told_by_all_commands(model, mycoplasma):
         assert result.exit_code == 0
         assert "code" not in result.stderr if expected is None else expected in result.stderr
     known = tmp_path / "x.gb", "--code", 4
-    assert "with --task or --code" in fail("evaluate", "genes", tmp_path / "x-whole.gff3.gz", *known)
+    assert "--task and --code need a model" in fail("evaluate", "genes", tmp_path / "x-whole.gff3.gz", *known)
     shown = (succeed("evaluate", "genes", model, *given, "--json") for given in (known, known[:1]))
     genes, default = (json.loads(text)["gene"]["f1"] for text in shown)
     assert genes > 0.9 > 0.5 > default
@@ -246,7 +246,7 @@ def test_genes_of_a_task(files, along_tree):
 def test_genes_by_the_nearest_node(files, along_tree, tmp_path):
     result = run("genes", files / "test.fa", "-m", along_tree[0], "-o", tmp_path / "x.gff3", *QUIET)
     assert result.exit_code == 0
-    node = result.stderr.split("found '")[1].split("' nearest")[0]
+    node = result.stderr.split("nearest node, '")[1].split("'")[0]
     args = ["genes", files / "test.fa", "-m", along_tree[0], *QUIET]
     assert (tmp_path / "x.gff3").read_text() == succeed(*args, "--task", node)
 
@@ -272,8 +272,8 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]
     assert run(*args[0], *args[1]).exit_code == 0
     message = fail("genes", files / "test.fa", "-m", path, *QUIET)
-    assert f"{path}: expected a finder with loss='log'" in message
-    assert "or --task with one of: " in message
+    assert f"{path}: this needs a model with loss='log'" in message
+    assert "or give --task with one of: " in message
     assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
 
 
@@ -306,14 +306,14 @@ def test_what_is_wrong_is_named(files, model, along_tree, tmp_path):
     assert not (tmp_path / "m.structune").exists()
     path = along_tree[0]
     message = fail("evaluate", "genes", path, files / "test.gb")
-    assert "t.structune: found a model of several tasks, expected --task with one of: all, ab, a" in message
+    assert "t.structune: the model has several tasks: give --task with one of: all, ab, a" in message
     for command in (["genes", files / "test.fa", "-m"], ["evaluate", "genes"]):
         behind = [] if command[-1] == "-m" else [files / "test.gb"]
-        assert "t.structune: found the task 'x', ex" in fail(*command, path, *behind, "--task", "x")
+        assert "t.structune: the tree has no node 'x'" in fail(*command, path, *behind, "--task", "x")
         alone = fail(*command, model, *behind, "--task", "a")
-        assert "m.structune: found a model without a tree of tasks, expected no --task" in alone
+        assert "m.structune: --task needs a model with a tree of tasks; this one has none" in alone
     message = fail("evaluate", "genes", files / "test.gff3", files / "test.gb", "--task", "a")
-    assert "test.gff3: found predicted genes, expected a model with --task" in message
+    assert "test.gff3: --task and --code need a model" in message
 
 
 def test_models_of_other_tasks(files, tmp_path):

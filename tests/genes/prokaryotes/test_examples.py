@@ -70,9 +70,9 @@ def test_what_lies_around_a_bad_gene_is_left_out(end, kept):
     bad = replace(one.transcripts[1], exons=((100, end),))
     found = cut_genomes([replace(one, transcripts=(one.transcripts[0], bad, *one.transcripts[2:]))], RULES)
     assert [len(text) for text in found.sequences] == kept
-    expected = {((100, end), "no stop codon" if end == 193 else "length no multiple of three")}
+    expected = {((100, end), "no stop codon" if end == 193 else "length is not a multiple of three")}
     if end > 196:
-        expected.add(((196, 292), "overlaps or touches a gene that was left out"))
+        expected.add(((196, 292), "overlaps or touches a skipped gene"))
     assert reasons(found) == expected
 
 
@@ -82,9 +82,9 @@ def test_what_lies_around_a_bad_gene_is_left_out(end, kept):
         ([Transcript("c", "+", ((0, 48), (49, 96)), "t", "g")], "in several parts"),
         ([transcript(6, 90)], "no start codon"),
         ([transcript(0, 93)], "no stop codon"),
-        ([transcript(0, 95)], "length no multiple of three"),
+        ([transcript(0, 95)], "length is not a multiple of three"),
         ([transcript(0, 9)], "shorter than 90 bases"),
-        ([transcript(0, 198)], "a stop codon within"),
+        ([transcript(0, 198)], "an internal stop codon"),
     ],
 )
 def test_what_is_left_out(genes, reason):

@@ -128,8 +128,8 @@ def test_the_pretrained_model_of_relatives(organism):
     ("options", "X", "message"),
     [
         ({"code": 99}, TRAIN, "found the genetic code 99"),
-        ({}, ["ACGT"], "found no gene to learn from"),
-        ({}, [AnnotatedSequence("c9", "ACGTJ", ())], "c9: found 'J' at position 5"),
+        ({}, ["ACGT"], "there are no genes to train on"),
+        ({}, [AnnotatedSequence("c9", "ACGTJ", ())], "c9, position 5: 'J' is not a nucleotide"),
     ],
 )
 def test_wrong_input(options, X, message):

@@ -172,11 +172,11 @@ def test_groups_are_prefixes():
 @pytest.mark.parametrize(
     ("matrix", "queries", "relevance", "weights", "message"),
     [
-        ([[1.0]], [0], None, None, "feature matrix, a document an example: found 1 features, expected 2"),
-        (np.zeros((2, 2)), [0], None, None, "found 1 query ids for 2 documents"),
-        (np.zeros((3, 2)), list("aba"), None, None, "document 2: found the query a again, which began at d"),
-        (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"found relevances of shape \(2,\) for 3 documents"),
-        (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0, expected a number >= 0 with a gain"),
+        ([[1.0]], [0], None, None, r"feature matrix \(one document per row\): "),
+        (np.zeros((2, 2)), [0], None, None, "there are 1 query ids for 2 documents"),
+        (np.zeros((3, 2)), list("aba"), None, None, "document 2: the query a occurs again; it began at d"),
+        (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"relevances have the shape \(2,\) for 3 documents"),
+        (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0 is not a number >= 0 with a gain"),
         (np.zeros((3, 2)), [7, 7, 5], None, [1.0, -2.0], "example 1 has the weight -2.0"),
         (np.zeros((3, 2)), [7, 7, 5], None, np.ones(3), r"weights of shape \(3,\), expected \(2,\)"),
     ],
@@ -184,7 +184,7 @@ def test_groups_are_prefixes():
 def test_encode_refuses(matrix, queries, relevance, weights, message):
     with pytest.raises(DataError, match=message):
         Ranking(["x", "y"]).encode((matrix, queries), relevance, weights)
-    with pytest.raises(DataError, match="found ndarray, expected a pair of a feature matrix and query ids"):
+    with pytest.raises(DataError, match="must be a pair of a feature matrix and query ids, not ndarray"):
         Ranking(["x"]).encode(np.zeros((2, 1)))
 
 
@@ -200,7 +200,7 @@ def test_scores_of_unknown_outputs():
     ):
         with pytest.raises(DataError, match="the shard has no relevances"):
             question()
-    with pytest.raises(DataError, match=r"found positions of shape \(1,\) for 2 documents"):
+    with pytest.raises(DataError, match=r"positions have the shape \(1,\) for 2 documents"):
         structure.score(w, shard, np.array([0]))
 
 
@@ -224,9 +224,9 @@ def test_documents_are_brought_together(queries, expected):
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
-        ([], r"found query ids of shape \(0,\), expected one a document"),
-        ([[1], [2]], r"found query ids of shape \(2, 1\)"),
-        ([1.0, np.nan], "document 1: found the query nan, expected an id"),
+        ([], r"queries must have one id per document.* shape: \(0,\)"),
+        ([[1], [2]], r"queries must have one id per document.* shape: \(2, 1\)"),
+        ([1.0, np.nan], "document 1: the query is nan, which is not an id"),
     ],
 )
 def test_ids_that_are_refused(queries, message):

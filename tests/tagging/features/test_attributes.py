@@ -80,18 +80,18 @@ def test_empty_inputs():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (["the dog"], "sequence 0: found str, expected a list of tokens"),
-        ([[["a"]], 3], "sequence 1: found int, expected a list of tokens"),
-        ([["the", "dog"]], "sequence 0, token 0: found 'the', expected a list of strings or a dict"),
-        ([[["a"], None]], "sequence 0, token 1: found None, expected a list of strings or a dict"),
-        ([[["a"]], [["a"], ["b", 3]]], "sequence 1, token 1: found the attribute 3, expected a string"),
-        ([[{"a": None}]], "found None for the attribute 'a', expected a number or a string"),
-        ([[{"a": {"b": None}}]], "found None for the attribute 'a=b', expected a number or a string"),
+        (["the dog"], "sequence 0: must be a list of tokens, not str"),
+        ([[["a"]], 3], "sequence 1: must be a list of tokens, not int"),
+        ([["the", "dog"]], "sequence 0, token 0: must be a list of strings or a dict, not 'the'"),
+        ([[["a"], None]], "sequence 0, token 1: must be a list of strings or a dict, not None"),
+        ([[["a"]], [["a"], ["b", 3]]], "sequence 1, token 1: the attribute 3 is not a string"),
+        ([[{"a": None}]], "the attribute 'a' must be a number or a string, not None"),
+        ([[{"a": {"b": None}}]], "the attribute 'a=b' must be a number or a string, not None"),
         ([[["a"]], [{"b": 1}, {"a": float("nan")}]], "sequence 1, token 1: attribute 'a' has the value nan"),
         ([[{"a": 10**400}]], "sequence 0, token 0: int too large"),
-        ([[{}], [{}, {"e": [1.0, "x"]}]], "sequence 1, token 1: found [1.0, 'x'] for the attribute 'e', exp"),
-        ([[{"e": {1, 2}}]], "sequence 0, token 0: found {1, 2} for the attribute 'e', expected strings only"),
-        ([[["a"]] * 2000, [["a"], [3]]], "sequence 1, token 1: found the attribute 3"),
+        ([[{}], [{}, {"e": [1.0, "x"]}]], "sequence 1, token 1: the attribute 'e' is [1.0, 'x']. A list"),
+        ([[{"e": {1, 2}}]], "sequence 0, token 0: the attribute 'e' is {1, 2}. A list must"),
+        ([[["a"]] * 2000, [["a"], [3]]], "sequence 1, token 1: the attribute 3 is not"),
     ],
 )
 def test_what_is_wrong_is_named(X, message):
@@ -148,9 +148,9 @@ def test_from_csr(form):
     ("lengths", "names", "message"),
     [
         ([1], None, "the lengths add up to 1 tokens, but the attribute table has 2 rows"),
-        ([3, -1], None, "sequence 1: found the length -1"),
-        ([2.0], None, "expected a list of int"),
-        ([2], ["a"], "found 1 attribute names for 2 columns"),
+        ([3, -1], None, "sequence 1: the length -1 is negative"),
+        ([2.0], None, "must be a list of int"),
+        ([2], ["a"], "there are 1 attribute names, but 2 columns"),
         ([2], ["a", "a"], "two columns have the same attribute name"),
     ],
 )
@@ -171,7 +171,7 @@ def test_arrays_are_those_of_a_matrix():
     [(np.ones((2, 3)), "the shape"), ([["a"]], "list"), (np.array([["a", "b"]]), "ndarray")],
 )
 def test_arrays_are_alike(other, found):
-    with pytest.raises(DataError, match=f"sequence 1: found {found}.* with 2 columns as the others have"):
+    with pytest.raises(DataError, match=f"sequence 1: must be an array .* 2 columns, .*, not {found}"):
         AttributeTable.from_arrays([np.ones((1, 2)), other])
 
 
@@ -187,9 +187,9 @@ def test_columns_beside_strings(tokens):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("e", np.ones((2, 2)), r"columns 'e': found the shape \(2, 2\), expected 3 rows, one a token"),
-        ("e", np.ones(3), r"columns 'e': found the shape \(3,\), expected 3 rows"),
-        ("d", np.ones((3, 1)), "columns 'd': the table has some of this name"),
+        ("e", np.ones((2, 2)), r"columns 'e': the array has the shape \(2, 2\), but must have 3 rows"),
+        ("e", np.ones(3), r"columns 'e': the array has the shape \(3,\), but"),
+        ("d", np.ones((3, 1)), "columns 'd': the table has this name already"),
         ("e", [[1.0], [2.0], [np.nan]], "sequence 1, token 0: attribute 'e:0' has the value nan"),
     ],
 )
@@ -201,5 +201,5 @@ def test_columns_that_do_not_fit(name, array, message):
 
 def test_indices_outside_the_columns_are_refused():
     one = np.ones(1, dtype=np.int64)
-    with pytest.raises(DataError, match="lies outside the 1 named columns"):
+    with pytest.raises(DataError, match="is out of range: there are 1 columns"):
         AttributeTable(one, np.array([0, 1]), np.array([1], dtype=np.int32), None, ["a"])

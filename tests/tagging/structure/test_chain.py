@@ -474,9 +474,9 @@ def test_build_refuses(sequences, outputs, options, message):
     ("sequences", "outputs", "weights", "message"),
     [
         ([ONE, []], None, None, "sequence 1 is empty"),
-        ([ONE, ONE * 2], [["O"], ["O", "B-y"]], None, "sequence 1, token 1: found the label 'B-y'"),
-        ([ONE, ONE], [["O"], ["I-x"]], None, "sequence 1, token 0: found the label 'I-x' after the start"),
-        ([ONE * 2] * 2, [["O", "O"], ["O", {"I-x"}]], None, "sequence 1, token 1: found the label 'I-x'"),
+        ([ONE, ONE * 2], [["O"], ["O", "B-y"]], None, "sequence 1, token 1: unknown label 'B-y'"),
+        ([ONE, ONE], [["O"], ["I-x"]], None, "sequence 1, token 0: the label 'I-x' after the start"),
+        ([ONE * 2] * 2, [["O", "O"], ["O", {"I-x"}]], None, "sequence 1, token 1: the label 'I-x'"),
         ([ONE], None, [1.0, 1.0], r"weights of shape \(2,\), expected \(1,\)"),
     ],
 )
@@ -554,7 +554,7 @@ def test_a_sentence_that_is_too_long(tagger, monkeypatch):
         monkeypatch.setattr(module, "_SMALL", 0)
     monkeypatch.setattr(chain, "_FEW", 0)  # tokens of few attributes need less than what is always there
     monkeypatch.setattr(memory, "available_memory", lambda: 1000)
-    refused = "a sequence of 300 tokens and its tables of .* labels need .* found 0.0 GB .*: expected it cut"
+    refused = "a sequence of 300 tokens and its tables of .* labels need .* shorter sequences or fewer labels"
     for predict in (tagger.predict, tagger.predict_marginals, tagger.predict_nbest):
         with pytest.raises(DataError, match=refused):
             predict([tokens(5), tokens(300)])

@@ -42,17 +42,17 @@ def test_arrays_of_numbers():
 @pytest.mark.parametrize(
     ("outputs", "lengths", "names", "message"),
     [
-        ([["a"]], [1, 1], None, "found labels for 1 sequences, expected 2"),
-        (["ab"], [2], None, "sequence 0: found the string 'ab', expected a list"),
+        ([["a"]], [1, 1], None, "y has labels for 1 sequences, but X has 2"),
+        (["ab"], [2], None, "sequence 0: the labels must be a list, not the string 'ab'"),
         (
             [["a"], ["a", "z"]],
             [1, 2],
             ["a"],
-            r"sequence 1, token 1: found the label 'z', expected one of \['a'\]",
+            r"sequence 1, token 1: unknown label 'z'. Allowed: \['a'\]",
         ),
-        ([[None], [None, ()]], [1, 2], ["a"], "sequence 1, token 1: found an empty set"),
-        ([[None], [None, set()]], [1, 2], None, "no token has a label"),
-        ([["a"]], [1], ["a", "b", "a"], "no two alike"),
+        ([[None], [None, ()]], [1, 2], ["a"], "sequence 1, token 1: the set of labels is empty"),
+        ([[None], [None, set()]], [1, 2], None, "no token has a known label"),
+        ([["a"]], [1], ["a", "b", "a"], "has duplicates"),
     ],
 )
 def test_wrong_labels(outputs, lengths, names, message):
@@ -81,7 +81,7 @@ def test_sequences_without_an_allowed_labelling(seed):
     labelling, moves = encode(outputs, names), allowed_moves(names, rules)
     if impossible:
         with pytest.raises(
-            DataError, match=f"sequence {impossible[0]}, token .* forbidden transitions rule out"
+            DataError, match=f"sequence {impossible[0]}, token .* needs a forbidden transition"
         ):
             labelling.check_moves(offsets, moves)
     else:
@@ -93,16 +93,16 @@ def test_sequences_without_an_allowed_labelling(seed):
     [
         (
             [["A"], ["A", "B", "A"]],
-            "sequence 1, token 2: found the label 'A' after 'B' and before the end of the sequence",
+            "sequence 1, token 2: the label 'A' after 'B' and before the end of the sequence needs",
         ),
         (
             [["C"]],
-            "sequence 0, token 0: found the label 'C' after the start and before the end of the sequence",
+            "sequence 0, token 0: the label 'C' after the start and before the end of the sequence",
         ),
-        ([["A", "B", "A", "A"]], "sequence 0, token 2: found the label 'A' after 'B', which"),
+        ([["A", "B", "A", "A"]], "sequence 0, token 2: the label 'A' after 'B' needs a"),
         (
             [["B", {"A", "C"}]],
-            r"token 1: found the label one of \['A', 'C'\] after 'B' and before the end of the sequence",
+            r"token 1: the label one of \['A', 'C'\] after 'B' and before the end of the sequence",
         ),
     ],
 )
@@ -116,7 +116,7 @@ def test_what_is_said_of_them(outputs, message):
 
 @pytest.mark.parametrize("label", [1.5, {"A": 1}])
 def test_labels_of_another_type_are_refused_by_place(label):
-    with pytest.raises(DataError, match="sequence 1, token 0: found the label"):
+    with pytest.raises(DataError, match=r"sequence 1, token 0: the label .* is not a string"):
         encode_labels([["A"], [label, "A"]], np.array([1, 2]))
 
 
@@ -162,9 +162,9 @@ def test_lists_of_rules(seed, n_labels):
         (
             ["O", "X-a"],
             "bio",
-            r"the label 'X-a' does not fit the scheme 'bio': expected one of \['B', 'I', 'O'\]",
+            r"the label 'X-a' does not fit the scheme 'bio': it must begin with one of \['B', 'I', 'O'\]",
         ),
-        (["A"], [("A", "B")], r"forbidden transition \('A', 'B'\): the label 'B' is not among \['A'\]"),
+        (["A"], [("A", "B")], r"forbidden transition \('A', 'B'\): there is no label 'B'. Allowed: \['A'\]"),
         (["A"], [("A",)], r"forbidden transition \('A',\): expected a pair"),
     ],
 )
@@ -226,5 +226,5 @@ def test_places_are_told_by_sequence():
 
 @pytest.mark.parametrize("label", ["x", "", "B-", "BX", None, {"B-x", "O"}, 3, "B-O", "o"])
 def test_labels_of_no_scheme(label):
-    with pytest.raises(DataError, match="sequence 1, token 1: found the label"):
+    with pytest.raises(DataError, match=r"sequence 1, token 1: the label .* is not BIO or BIOES"):
         read(["O"], ["B-x", label])

@@ -21,7 +21,7 @@ def breaks_bio(labels):
 
 
 def test_sequences_that_break_the_rules_are_left_out_and_counted():
-    message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(found the label 'I-x' after 'O' and before"
+    message = r"skipped 4 of 6 sequences: sequence 0, token 1 \(the label 'I-x' after 'O' and before"
     with pytest.warns(ForbiddenLabelsWarning, match=message):
         noisy = SequenceTagger(penalty=1, forbidden="bio").fit(X, NOISY, np.arange(6.0) + 1.0)
     known = ([of[s] for s in GOOD] for of in (X, NOISY))
@@ -38,7 +38,7 @@ def test_labels_that_break_the_rules_are_unknown():
     assert kept.tolist() == list(range(6))
     assert labels == [["O", None], ["B-x", "I-x"], ["O", None, "O"], ["B-x", None], [None], ["O"]]
     assert left_out.n_trimmed == 4
-    with pytest.warns(ForbiddenLabelsWarning, match="4 labels are taken for unknown"):
+    with pytest.warns(ForbiddenLabelsWarning, match="treated 4 labels as unknown"):
         SequenceTagger(tuning=None, forbidden="bio", outside="trim").fit(X, NOISY)
     bioes = [["B-x"], ["B-x", "O"], ["I-x", "E-x"]]
     _, labels = fit_to_rules(bioes, np.array([1, 2, 2]), "bioes", "trim", LeftOut())
@@ -67,7 +67,7 @@ def test_rules_hold_in_all_predictions_when_they_come_after_the_fit(tagger, tmp_
         assert model.segment_probability(X, 0, 0, ["O", "I-x"]) == 0.0
     tagger.set_params(forbidden=None)
     assert any(map(breaks_bio, tagger.predict(X)))
-    with pytest.raises(DataError, match="the label 'DET' is not among"):
+    with pytest.raises(DataError, match="there is no label 'DET'"):
         tagger.set_params(forbidden=[("DET", "O")]).predict(X)
 
 

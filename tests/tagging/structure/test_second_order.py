@@ -53,7 +53,7 @@ def test_chains_are_merged_and_cut():
 
 
 def test_too_many_labels_are_refused():
-    with pytest.raises(DataError, match="found 300 labels, expected at most 256"):
+    with pytest.raises(DataError, match="there are 300 labels, but at most 256"):
         SecondOrderChain([f"y{y}" for y in range(300)], [], *[np.empty(0, np.int64)] * 2, trigrams=None)
 
 

@@ -100,23 +100,24 @@ class AlignmentShard(SequenceShard):
 
 
 class Alignment(Structure):
-    """Global alignments of two proteins, as sets of matched residues (Do, Gross & Batzoglou 2006).
+    """The structured model of global alignments of two proteins (Do, Gross & Batzoglou 2006).
 
-    An alignment is what is matched: residues between two matches next to each other are gaps, first in x and
-    then in y, so that each is scored once. The weights are the same for both sequences. Where gaps in both
-    are next to each other, that in x counts as the first one.
+    An alignment is a set of matched residues. Residues between two neighbouring matches are gaps, first in x
+    and then in y, so that each alignment is scored once. Both sequences share their weights. If gaps in both
+    are adjacent, the gap in x counts as the first one.
 
     Parameters
     ----------
     features, overhangs, band, alphabet
-        As in `SequenceAligner`. In "full", lengths of gaps up to four have weights of their own. Overhangs of
-        "both" are as in local alignments, of "one" as in semi-global ones. Of nucleotides, each residue
-        around a match is a class of its own, and none is hydrophilic.
+        As in `SequenceAligner`. With "full", each gap length up to four has its own weight. Overhangs of
+        "both" are as in local alignments, of "one" as in semi-global ones. For nucleotides, each residue
+        around a match is its own class, and none is hydrophilic.
     profile : int
-        Columns of the profile that each sequence has: products of those of two matched residues have weights.
+        Number of profile columns of each sequence; weights belong to products of the columns of two matched
+        residues.
     secondary : bool
-        Whether each sequence has a secondary structure: matches of two states, and states of residues in
-        gaps, have weights.
+        Whether each sequence has a secondary structure; weights belong to matches of two states, and to the
+        states of residues in gaps.
     """
 
     name = "alignment"
@@ -139,12 +140,12 @@ class Alignment(Structure):
     def for_pairs(
         cls, inputs: Sequence[ProteinPair], features: str, overhangs: str, band: int | None, alphabet: str
     ) -> Alignment:
-        """With weights for what the first sequence has beside its residues."""
+        """A model with weights for the profile and secondary structure of the first sequence, if any."""
         first, _ = _proteins(inputs[0], 0)
         return cls(features, overhangs, first.n_columns, first.secondary is not None, band, alphabet)
 
     def with_band(self, band: int | None) -> Alignment:
-        """The same with another band."""
+        """The same model with another band."""
         other = copy(self)
         other.band = checked_band(band)
         return other
@@ -160,7 +161,7 @@ class Alignment(Structure):
         return Groups.by_name(self.feature_set.groups)
 
     def guess(self) -> FloatArray:
-        """A matrix with affine gaps."""
+        """Weights to start from: those of a substitution matrix with affine gaps."""
         alphabet = self.feature_set.alphabet
         matrix = read_matrix("BLOSUM62" if alphabet is PROTEIN else "NUC.4.4", alphabet)
         return matrix_weights(self.feature_set, matrix)
@@ -173,16 +174,16 @@ class Alignment(Structure):
         outputs: Sequence[tuple[str, str]] | None = None,
         weights: Any = None,
     ) -> AlignmentShard:
-        """Lay out pairs of sequences, and their alignments as `SequenceAligner.fit` takes them, as a shard.
+        """Encode pairs of sequences, and optionally their alignments, as a shard (see `SequenceAligner.fit`).
 
         Raises
         ------
         DataError
-            Names the pair of a character that is no residue, rows of different length or of other residues,
-            an alignment beyond the band, annotation that is wrong or not that of the structure.
+            A pair has a character that is no residue, rows that differ in length or residues, an alignment
+            beyond the band, or annotation that is wrong or not that of the model. It gives the pair's index.
         """
         if outputs is not None and len(outputs) != len(inputs):
-            raise DataError(f"found {len(outputs)} alignments for {len(inputs)} pairs")
+            raise DataError(f"there are {len(outputs)} alignments for {len(inputs)} pairs")
         pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
         numbers: dict[Protein, int] = {}  # sequences that are in several pairs are held once
         parsed, sequences = [], np.empty((len(pairs), 2), np.int64)
@@ -221,7 +222,7 @@ class Alignment(Structure):
         n_parts = int(shard.lengths[:, 0].sum())
         check_offsets(shard.starts, n, n_parts)
         if not np.array_equal(shard.sizes(), shard.lengths[:, 0]):
-            raise DataError("found other numbers of parts than the first sequences have residues")
+            raise DataError("the numbers of parts differ from the lengths of the first sequences")
         check_range("partners", shard.partners, np.int64, (n_parts,), -1, n_residues)
         check_range("scored matches", shard.scored, bool, (n_parts,), 0, 2)
         check_range("whole alignments", shard.whole, bool, (n,), 0, 2)
@@ -305,9 +306,9 @@ class Alignment(Structure):
                 yield p, pair
 
     def memory_of(self, n: int, m: int, keep: bool | None = False) -> float:
-        """Bytes that the alignments of sequences of n and m residues take; more to keep all probabilities.
+        """Bytes to align sequences of n and m residues; more with `keep`, for all probabilities.
 
-        None for `keep` where uses of gaps are counted, or paths traced.
+        `keep` is None if uses of gaps are counted, or paths traced.
         """
         return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 
@@ -333,9 +334,9 @@ class Alignment(Structure):
         return log_z
 
     def variance(self, w: FloatArray, shard: AlignmentShard) -> FloatArray:
-        """The variance of the features if uses of each were rare and independent (Poisson).
+        """Approximate variance of the features, as if uses of each were rare and independent (Poisson).
 
-        Those of profiles are no counts: what is given for them is a scale only.
+        Profile features are not counts; for them the result is only a scale.
         """
         sums = np.zeros(self.n_weights)
         self.log_partition(w, shard, sums)
@@ -361,7 +362,8 @@ class Alignment(Structure):
     def best_accuracy(self, w: FloatArray, shard: AlignmentShard, gamma: float = np.inf) -> IntArray:
         """Alignments of maximum expected accuracy: the partners of all residues of x, shape (n_parts,).
 
-        A right match counts `gamma` beside two residues rightly left out; inf to count nothing else.
+        `gamma` is the value of a correct match, relative to two residues correctly left unmatched; with
+        infinity only matches count.
         """
         partners, left = self._best_accuracy_of_short(w, shard, gamma)
         for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left), keep=False), strict=True):
@@ -371,9 +373,9 @@ class Alignment(Structure):
     def _best_accuracy_of_short(
         self, w: FloatArray, shard: AlignmentShard, gamma: float
     ) -> tuple[IntArray, IntArray]:
-        """The same of short pairs, a call of each of which would cost more than the work; and who is left.
+        """The same for short pairs, in a single call; and the indices of the remaining pairs.
 
-        Those that are left are long, have a band, or sums that leave the range of a double unless tilted.
+        The remaining ones are long, have a band, or sums that leave the range of a double unless tilted.
         """
         partners, left = np.full(shard.n_parts, -1, np.int64), np.arange(len(shard))
         is_short = np.all(shard.lengths <= _SHORT, axis=1)
@@ -399,9 +401,9 @@ class Alignment(Structure):
     def decode(
         self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False
     ) -> list[Decoded]:
-        """Alignments of `best_accuracy`, or of `best` without `gamma`, and how probable their matches are.
+        """Alignments of `best_accuracy` (of `best` if `gamma` is None), and their match probabilities.
 
-        `keep`: with the probabilities of all matches, too.
+        `keep`: return the probabilities of all matches, too.
         """
         return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard, keep=keep)]
 
@@ -442,7 +444,7 @@ def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]
     is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
     if not (is_pair and all(isinstance(row, types) for row in pair)):
         expected = "two strings or Proteins" if Protein in types else "two strings"
-        raise DataError(f"pair {p}: found {pair!r:.60}, expected {expected}")
+        raise DataError(f"pair {p}: must be {expected}, not {pair!r:.60}")
     return tuple(pair)
 
 

@@ -1,4 +1,4 @@
-"""Letters of sequences: what each may stand for, and in which classes they are."""
+"""Alphabets of sequences: residues, ambiguity codes, and classes of residues."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _STRANGE, _SURE = 0.02, 0.9  # shares of letters in DNA: of other ones; of A, C,
 
 
 class NucleotideWarning(UserWarning):
-    """DNA or RNA that a model of proteins is given."""
+    """The sequences look like DNA or RNA, but the model is one of proteins."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Which letters there are."""
+    """The letters of sequences, and their meaning."""
 
     name: str
     noun: str  # what a letter stands for, in errors
@@ -71,11 +71,11 @@ class Alphabet:
         return numbers
 
     def parse(self, sequence: str, name: str) -> Array:
-        """Places of the letters in `LETTERS`; an error begins with `name`."""
+        """Indices of the letters in `LETTERS`; an error begins with `name`."""
         codes = np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)
         numbers: Array = self._numbers[codes]
         for k in np.flatnonzero(numbers < 0)[:1]:
-            raise DataError(f"{name}: found {sequence[k]!r} at residue {k} (from 0), expected {self.noun}")
+            raise DataError(f"{name}: {sequence[k]!r} at residue {k} (from 0) is not {self.noun}")
         return numbers
 
 
@@ -134,10 +134,10 @@ ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
 
 
 def look_like_nucleotides(sequences: Iterable[str]) -> bool:
-    """Whether sequences, or rows of alignments, are of DNA or RNA by the shares of their letters.
+    """Whether sequences, or rows of alignments, look like DNA or RNA by the shares of their letters.
 
-    Most are A, C, G, T, U or N then, of three kinds at least, and hardly any is no ambiguity code of IUPAC.
-    One sequence of many letters is enough, whatever is beside it.
+    That is: most letters are A, C, G, T, U or N, at least three of A, C, G, and T or U occur, and nearly all
+    letters are IUPAC codes of nucleotides. One long sequence of this sort is enough.
     """
     total = np.zeros(_CHARACTERS, np.int64)
     for sequence in sequences:
@@ -162,10 +162,10 @@ def _are_nucleotides(counts: NDArray[np.int64], least: int) -> bool:
 
 
 def warn_of_nucleotides(alphabet: Alphabet, sequences: Iterable[str]) -> None:
-    """Tell of DNA or RNA that is read as amino acids."""
+    """Warn of DNA or RNA that is read as amino acids."""
     if alphabet is PROTEIN and look_like_nucleotides(sequences):
         warn(
-            "The sequences look like DNA or RNA, and are read as proteins. Use alphabet='nucleotide' "
+            "The sequences look like DNA or RNA but are read as proteins. Use alphabet='nucleotide' "
             "(--alphabet nucleotide), or the matrix NUC.4.4 (SequenceAligner.from_matrix, --model).",
             NucleotideWarning,
         )

@@ -59,7 +59,7 @@ class FeatureSet:
         if name not in STEPS:
             raise DataError(f"features={name!r}: expected one of {list(STEPS)}")
         if profile < 0:
-            raise DataError(f"profile={profile!r}: expected a number of columns")
+            raise DataError(f"profile={profile!r}: expected a number of columns >= 0")
         self.name, self.overhangs, self.n_steps = name, overhangs, STEPS[name]
         self.profile, self.secondary, self.alphabet = profile, secondary, find_alphabet(alphabet)
         self.names: list[str] = []

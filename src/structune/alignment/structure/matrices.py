@@ -20,20 +20,20 @@ GAP_OPEN, GAP_EXTEND = 11.0, 1.0  # the first residue of a gap, and each further
 
 
 def read_matrix(name: str, alphabet: Alphabet = PROTEIN) -> FloatArray:
-    """One of Biopython's matrices, in the order of the residues of an alphabet, which must be its own."""
+    """Read a matrix of Biopython, in the order of the residues of its alphabet."""
     matrix = _read(name)
     if alphabet_of(name) is not alphabet:
-        raise DataError(f"found the matrix {name!r}, expected one of the alphabet {alphabet.name!r}")
+        raise DataError(f"the matrix {name!r} is not one of the alphabet {alphabet.name!r}")
     return np.array([[float(matrix[a, b]) for b in alphabet.residues] for a in alphabet.residues])
 
 
 def alphabet_of(name: str) -> Alphabet:
-    """That of one of Biopython's matrices; a matrix of neither alphabet is refused."""
+    """The alphabet of a matrix of Biopython; DataError if it is neither of amino acids nor nucleotides."""
     matrix = _read(name)
     for alphabet in ALPHABETS.values():
         if set(alphabet.residues) <= set(matrix.alphabet):
             return alphabet
-    raise DataError(f"found the matrix {name!r}, expected one of amino acids or nucleotides")
+    raise DataError(f"the matrix {name!r} is neither one of amino acids nor one of nucleotides")
 
 
 @cache
@@ -43,7 +43,7 @@ def _read(name: str) -> Any:
     read: Callable[..., Any] = substitution_matrices.load
     known = read()
     if name not in known:
-        raise DataError(f"found the matrix {name!r}, expected one of {', '.join(known)}")
+        raise DataError(f"there is no matrix {name!r}. Biopython has {', '.join(known)}")
     return read(name)
 
 
@@ -54,9 +54,9 @@ def matrix_weights(
     gap_extend: float = GAP_EXTEND,
     free_ends: bool = True,
 ) -> FloatArray:
-    """The weights that score like a matrix of `read_matrix` with affine gaps, shape (n_weights,).
+    """Weights of a model that scores like a matrix with affine gaps, shape (n_weights,).
 
-    The gap costs are those of its first residue, and of each further one; terminal gaps may cost nothing.
+    The gap costs are those of the first residue and of each further one. `free_ends`: terminal gaps are free.
     """
     residues = features.alphabet.residues
     pairs = combinations_with_replacement(range(len(residues)), 2)
@@ -78,7 +78,7 @@ def log_odds_scale(matrix: FloatArray, alphabet: Alphabet = PROTEIN) -> float:
     """The lambda of log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990)."""
     shares, most = np.outer(alphabet.shares, alphabet.shares), matrix.max()
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
-        raise DataError("found a matrix whose scores are not log odds")
+        raise DataError("the scores of the matrix are not log odds, so they have no probabilities")
     # The sum at scale 0 is 1, and falls from there, for the mean score is negative. One term alone, that of
     # the largest score, is e at `high`: the other root lies between.
     high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1

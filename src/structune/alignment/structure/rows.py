@@ -1,4 +1,4 @@
-"""Alignments of two sequences: their rows as text, and whether a model has them; errors name the pair."""
+"""Alignments of two sequences: their rows as text, and whether a model allows them."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> 
     """Check two rows of an alignment against their sequences."""
     a, b = (np.array(list(row), "U1") for row in rows)
     if a.size != b.size:
-        raise DataError(f"{name}: found rows of {a.size} and {b.size} columns, expected as many")
+        raise DataError(f"{name}: the rows differ in length: {a.size} and {b.size} columns")
     in_x, in_y = (~np.isin(row, list(GAPS)) for row in (a, b))
     for column in np.flatnonzero(~in_x & ~in_y)[:1]:
-        raise DataError(f"{name}, column {column} (from 0): found a gap in both rows")
+        raise DataError(f"{name}, column {column} (from 0): both rows have a gap")
     for row, inside, sequence, which in zip((a, b), (in_x, in_y), pair, "xy", strict=True):
         _check_residues("".join(row[inside]), sequence, f"{name}, {which}")
     # which residue of x and of y each column has, or had last
@@ -67,7 +67,7 @@ def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> 
 
 
 def identity(known: AlignedPair, pair: tuple[str, str]) -> float:
-    """Share of the scored matches that are of the same residue; 0 without any."""
+    """Share of the scored matches whose two residues are the same; 0 without matches."""
     i = np.flatnonzero(known.scored)
     x, y = (np.array(list(sequence.upper()), "U1") for sequence in pair)
     return float(np.mean(x[i] == y[known.partner[i]])) if i.size else 0.0
@@ -78,10 +78,10 @@ def _check_residues(found: str, expected: str, name: str) -> None:
     if found == expected:
         return
     if len(found) != len(expected):
-        raise DataError(f"{name}: found {len(found)} residues in the alignment, expected {len(expected)}")
+        raise DataError(f"{name}: the alignment has {len(found)} residues, the sequence {len(expected)}")
     k = next(k for k, (a, b) in enumerate(zip(found, expected, strict=True)) if a != b)
     raise DataError(
-        f"{name}: found {found[k]!r} in the alignment at residue {k} (from 0), expected {expected[k]!r}"
+        f"{name}: residue {k} (from 0) is {found[k]!r} in the alignment but {expected[k]!r} in the sequence"
     )
 
 
@@ -89,36 +89,36 @@ def _check_residues(found: str, expected: str, name: str) -> None:
 
 
 def checked_band(band: int | None) -> int | None:
-    """A band that alignments can be held to; None for none."""
+    """The band as an int, checked; None for no band."""
     if band is not None and (not isinstance(band, Integral) or band < 1):
         raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
     return None if band is None else min(int(band), _WIDEST)
 
 
 def check_rising(alignment: AlignedPair, m: int, p: int) -> None:
-    """That matches are of residues that there are, in the order of both sequences."""
+    """Check that matches are of existing residues, in the order of both sequences."""
     partner, scored = alignment.partner, alignment.scored
     matched = partner[partner >= 0]
     if np.any(np.diff(matched) <= 0) or np.any(matched >= m) or np.any(partner[scored] < 0):
-        raise DataError(f"pair {p}: found matches that are not those of an alignment with {m} residues")
+        raise DataError(f"pair {p}: the matches are not those of an alignment with {m} residues")
 
 
 def check_space(alignment: AlignedPair, m: int, p: int, overhangs: str, band: int | None) -> None:
-    """That residues beyond an end of the matches are of one sequence, if of one, and the path in the band."""
+    """Check that an alignment has overhangs of one sequence only, if so required, and is in the band."""
     partner, whole = alignment.partner, alignment.whole
     i = np.flatnonzero(partner >= 0 if whole else alignment.scored)
     if overhangs == "one" and whole and i.size:
         first, last = partner[i[0]], partner[i[-1]]
         if (i[0] and first) or (i[-1] < partner.size - 1 and last < m - 1):
-            raise DataError(f"pair {p}: found residues of both beyond an end of the matches, expected of one")
+            raise DataError(f"pair {p}: both sequences have overhangs at one end, but overhangs='one'")
     if band is not None and (off := _off_line(i, partner, m, whole)) > band:
         raise DataError(
-            f"pair {p}: found an alignment {off:.1f} residues off the diagonal, expected at most band={band}"
+            f"pair {p}: the alignment is {off:.1f} residues off the diagonal, more than band={band}"
         )
 
 
 def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
-    """How many residues of the longer sequence the path through matches is off the line between both ends."""
+    """Largest distance of the path from the diagonal, in residues of the longer sequence."""
     # The path goes through both corners of the cell of a match. The line is j n = i m, and the distance from
     # it is measured along the longer sequence.
     n, j = partner.size, partner[i]
@@ -129,7 +129,7 @@ def _off_line(i: IntArray, partner: IntArray, m: int, whole: bool) -> float:
 
 
 def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -> None:
-    """Tell where a path, as partners and the size of y, reaches the edge of a band or matches little."""
+    """Warn if a path, as partners and the size of y, reaches the edge of the band or matches little."""
     if band is None:
         return
     for partner, m in alignments:
@@ -144,5 +144,5 @@ def warn_of_band(alignments: Iterable[tuple[IntArray, int]], band: int | None) -
 def warn_of_narrow_band(band: int) -> None:
     warn(
         f"Some alignments reach the edge of the band (band={band}), or match less than half of the shorter "
-        "sequence within it: a wider band (--band, band=) may give others."
+        "sequence. They may change, and improve, with a wider band (--band, band=)."
     )

@@ -16,20 +16,21 @@ from structune.structure import Array, FloatArray, HessianProduct, IntArray, che
 
 
 class Classes(FlatStructure):
-    """Logistic models, multinomial or binary, over dense or sparse features.
+    """Structure of multinomial or binary logistic models over dense or sparse features.
 
-    The weights are feature x class, row by row, then one bias a class.
+    The weight vector is a table of feature x class, row by row, followed by one bias per class.
 
     Parameters
     ----------
     labels : sequence
-        The classes.
+        Classes.
     features : sequence of str
-        Names; the text before the first ``=`` is the group.
+        Names of the features; the text before the first ``=`` is the group.
     bias : bool
-        Whether classes have a bias, a group of its own.
+        Whether each class has a bias. Biases are a group of their own.
     reference : bool
-        The first class has no weights, and the score 0. With two classes this is binary logistic regression.
+        Whether the first class has no weights and the score 0. With two classes this is binary logistic
+        regression.
     """
 
     name = "classes"
@@ -42,7 +43,7 @@ class Classes(FlatStructure):
         self, labels: Sequence[Any], features: Sequence[str], bias: bool = True, reference: bool = False
     ) -> None:
         if len(set(labels)) != len(labels) or not len(labels):
-            raise DataError(f"found the classes {list(labels)}, expected at least one and no two alike")
+            raise DataError(f"found the classes {list(labels)}, expected at least one and no duplicates")
         super().__init__(features, bias)
         self.labels, self.reference = list(labels), reference
         self._ids = {label: y for y, label in enumerate(self.labels)}
@@ -62,10 +63,10 @@ class Classes(FlatStructure):
 
     def _encoded(self, outputs: Any, n: int) -> IntArray:
         if len(outputs) != n:
-            raise DataError(f"found {len(outputs)} labels for {n} examples")
+            raise DataError(f"there are {len(outputs)} labels for {n} examples")
         codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n)
         for i in np.flatnonzero(codes < 0)[:1]:
-            raise DataError(f"example {i}: found the class {outputs[i]!r}, expected one of {self.labels}")
+            raise DataError(f"example {i}: unknown class {outputs[i]!r}, expected one of {self.labels}")
         return codes
 
     def check_shard(self, shard: FlatShard) -> None:

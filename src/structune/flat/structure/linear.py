@@ -14,16 +14,16 @@ from structune.structure import Array, FloatArray, HessianProduct, check_finite
 
 
 class Linear(FlatStructure):
-    """w . x for dense or sparse features x; the best output is the score itself.
+    """Structure of linear models w . x of dense or sparse features x; the best output is the score itself.
 
     With `SquaredLoss` this is linear regression with Gaussian noise.
 
     Parameters
     ----------
     features : sequence of str
-        Names; the text before the first ``=`` is the group.
+        Names of the features; the text before the first ``=`` is the group.
     bias : bool
-        Whether there is a bias, the last weight and a group of its own.
+        Whether there is a bias. It is the last weight and a group of its own.
     """
 
     name = "linear"
@@ -37,9 +37,9 @@ class Linear(FlatStructure):
     def _encoded(self, outputs: Any, n: int) -> FloatArray:
         values = np.asarray(outputs, dtype=np.float64)
         if values.shape != (n,):
-            raise DataError(f"found outputs of shape {values.shape} for {n} examples")
+            raise DataError(f"the outputs have shape {values.shape}, expected ({n},)")
         for i in np.flatnonzero(~np.isfinite(values))[:1]:
-            raise DataError(f"example {i}: found the output {values[i]}, expected a finite number")
+            raise DataError(f"example {i}: the output {values[i]} is not a finite number")
         return values
 
     def check_shard(self, shard: FlatShard) -> None:

@@ -34,12 +34,14 @@ _CELLS_PER_PART = 256  # multiply-adds that cost as much as a part of a chain
 
 @dataclass(frozen=True)
 class Design:
-    """A feature matrix, with a last column of ones where a model has a bias; the column is not stored.
+    """Feature matrix; with a bias, a column of ones follows the features (it is not stored).
 
     Attributes
     ----------
     matrix : ndarray of float64 or csr_array, shape (n_examples, n_features)
+        Features, without the column of ones.
     bias : bool
+        Whether there is a column of ones.
     """
 
     matrix: Any
@@ -47,12 +49,12 @@ class Design:
 
     @classmethod
     def check(cls, inputs: Any, names: Sequence[str], bias: bool) -> Design:
-        """The matrix of some examples.
+        """Check features and return them as a design.
 
         Raises
         ------
         DataError
-            No examples, a wrong number of features, a value that is not finite.
+            There are no examples, the number of features is wrong, or a value is not finite.
         """
         given: Any = inputs
         is_sparse = scipy.sparse.issparse(inputs)
@@ -63,7 +65,7 @@ class Design:
             matrix = matrix.copy()
             matrix.sum_duplicates()
         if matrix.ndim != 2:
-            raise DataError(f"found inputs of shape {matrix.shape}, expected a row an example")
+            raise DataError(f"found features of shape {matrix.shape}, expected one row per example")
         if not matrix.shape[0]:
             raise DataError("found no examples, expected at least one")
         if matrix.shape[1] != len(names):
@@ -74,11 +76,11 @@ class Design:
             rows, columns = cells.coords
             first = np.flatnonzero(~np.isfinite(cells.data))[0]
             where, found = f"example {rows[first]}, feature {names[columns[first]]!r}", cells.data[first]
-            raise DataError(f"{where}: found {found}, expected a finite number")
+            raise DataError(f"{where}: {found} is not a finite number")
         return design
 
     def check_stored(self, n_rows: int, n_features: int, bias: bool) -> None:
-        """Raise `DataError` if a matrix from a file is not sound, or is that of other features."""
+        """Raise `DataError` if a matrix from a file is damaged or has other features."""
         if self.bias != bias:
             raise DataError(f"found features with bias={self.bias}, expected {bias}")
         if not self.is_sparse:
@@ -103,19 +105,19 @@ class Design:
 
     @property
     def n_columns(self) -> int:
-        """Features, and the bias."""
+        """Number of features, plus 1 for the bias."""
         return int(self.matrix.shape[1]) + self.bias
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the matrix, with the indices of a sparse one."""
+        """Size of the matrix in bytes, including the indices of a sparse matrix."""
         matrix = self.matrix
         parts = (matrix.data, matrix.indices, matrix.indptr) if self.is_sparse else (matrix,)
         return sum(part.nbytes for part in parts)
 
     @property
     def n_cells(self) -> int:
-        """Cells that a product visits."""
+        """Number of cells that a matrix product visits."""
         cells = self.matrix.nnz if self.is_sparse else self.matrix.size
         return int(cells) + len(self) * self.bias
 
@@ -126,18 +128,18 @@ class Design:
 
     @property
     def gram_flops(self) -> float:
-        """Of `gram`; one on sparse rows takes as long as many on dense ones."""
+        """Floating-point operations of `gram`; sparse operations count more, as they take longer."""
         if self._is_thin:
             # with c entries in each of n rows there are n c^2 products, each as slow as many dense ones
             return _SPARSE_FLOP * self.n_cells**2 / max(1, len(self))
         return float(len(self) * self.n_columns**2)
 
     def take(self, rows: IntArray | slice) -> Design:
-        """The given rows, in the given order; a slice of dense ones shares memory."""
+        """Return the given rows in the given order; a slice of a dense matrix shares memory."""
         return Design(self.matrix[rows], self.bias)
 
     def times(self, w: Array) -> Array:
-        """Scores X w of each column of weights, shape (n_examples, n_outputs)."""
+        """Return the scores X w for each column of weights, shape (n_examples, n_outputs)."""
         # a product with complex weights would convert the whole matrix, too
         if np.iscomplexobj(w):
             return np.asarray(self.times(w.real) + 1j * self.times(w.imag))
@@ -147,13 +149,13 @@ class Design:
         return np.asarray(scores)
 
     def adjoint(self, rows: Array) -> Array:
-        """X' r, shape (n_columns, n_outputs)."""
+        """Return X' r, shape (n_columns, n_outputs)."""
         if np.iscomplexobj(rows):
             return np.asarray(self.adjoint(rows.real) + 1j * self.adjoint(rows.imag))
         return self._with_bias(self.matrix.T @ rows, rows)
 
     def squares_adjoint(self, rows: FloatArray) -> FloatArray:
-        """The same with the squares of the entries of X."""
+        """Return X' r with the entries of X squared, shape (n_columns, n_outputs)."""
         squares = self.matrix.power(2) if self.is_sparse else self.matrix**2
         return self._with_bias(squares.T @ rows, rows)
 
@@ -161,7 +163,7 @@ class Design:
         return np.vstack([out, rows.sum(axis=0)]) if self.bias else np.asarray(out)
 
     def gram(self, weights: FloatArray) -> FloatArray:
-        """X' diag(weights) X for weights >= 0, shape (n_columns, n_columns)."""
+        """Return X' diag(weights) X for weights >= 0, shape (n_columns, n_columns)."""
         # As Z'Z with Z = diag(sqrt(weights)) X, a symmetric product of one operand with itself
         roots = np.sqrt(weights)
         if self._is_thin:
@@ -175,9 +177,9 @@ class Design:
         return np.asarray(scaled.T @ scaled)  # one operand twice, see `Classes.hessian`
 
     def transposed_blocks(self, n_values: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Some rows at a time, so few that `n_values` numbers a row stay in the caches.
+        """Yield blocks of rows as slices, and their columns as dense arrays of shape (n_columns, n_rows).
 
-        All columns of these, dense, shape (n_columns, n_rows).
+        Blocks are so small that `n_values` numbers per row stay in the processor's cache.
         """
         step = max(_LEAST_BLOCK, _BLOCK_CELLS // max(1, n_values))
         for start in range(0, len(self), step):
@@ -196,7 +198,7 @@ class Design:
         return scipy.sparse.hstack([matrix, ones], format="csr") if matrix.shape[1] else ones
 
     def outer_rows(self, columns: IntArray, n_outputs: int, values: FloatArray) -> scipy.sparse.csr_array:
-        """Each row times `values`, in the weights (feature x output) of one output each."""
+        """Return one sparse row per example: its features times `values`, at the weights of one output."""
         if not n_outputs:
             return scipy.sparse.csr_array((len(self), 0))
         # entry (example i, feature f) of X goes to the weight f * n_outputs + column of i
@@ -263,7 +265,7 @@ class FlatStructure(Structure):
         self.feature_names, self.bias = list(features), bias
 
     def with_features(self, features: Sequence[str]) -> Self:
-        """The same, with other features."""
+        """Return a copy of the structure with other features."""
         other = copy(self)
         other.feature_names = list(features)
         return other
@@ -275,7 +277,7 @@ class FlatStructure(Structure):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the weights as a table: features (the bias is the last one) and scores that have weights."""
+        """Shape of the weights as a table: features (the bias last) x scores that have weights."""
         return len(self.feature_names) + self.bias, self.n_scores
 
     @property
@@ -287,17 +289,18 @@ class FlatStructure(Structure):
         return self.feature_names + ["(bias)"] * self.bias
 
     def groups(self) -> Groups:
-        """One group per feature-name prefix, and the biases (estimators leave these free)."""
+        """One group per prefix of feature names, and one for the biases (estimators do not penalize them)."""
         prefixes = [template_of(name) for name in self.feature_names] + ["bias"] * self.bias
         return Groups.by_name([prefix for prefix in prefixes for _ in range(self.n_scores)])
 
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> FlatShard:
-        """Lay out a feature matrix, shape (n_examples, n_features), and outputs as a shard.
+        """Encode a feature matrix, shape (n_examples, n_features), and outputs as a shard.
 
         Raises
         ------
         DataError
-            No examples, a wrong number of features or outputs, a value that is not finite, an unknown class.
+            There are no examples, the number of features or outputs is wrong, a value is not finite, or a
+            class is unknown.
         """
         design = Design.check(inputs, self.feature_names, self.bias)
         n = len(design)

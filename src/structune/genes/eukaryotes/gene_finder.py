@@ -1,4 +1,4 @@
-"""The gene finder: protein-coding genes by a conditional random field, with scikit-learn's face."""
+"""The gene finder: protein-coding genes by a conditional random field, with the API of scikit-learn."""
 
 from __future__ import annotations
 
@@ -44,90 +44,95 @@ _MOST_BASES, _MOST_PIECES = 1 << 19, 64  # that are worked off at once
 
 @parameters
 class GeneFinder(ConstrainedEstimator, BlockEstimator):
-    """Eukaryotic genes by a conditional random field, with regularisation that it can learn.
+    """Find eukaryotic genes, with introns, by a conditional random field; the regularization can be tuned.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the genes. The others count the
-        bases with another label.
+        Loss function that training minimizes. "log": negative log-probability of the annotated genes.
+        "margin": margin loss; its cost counts the bases with a wrong label. "ramp": the ramp loss, which
+        limits the influence of examples that are far off. Others are objects of `structune.learning`.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (the usual one for others). By default tuned; without a tuner what was best on three
-        organisms, and 1 for other groups. It may be 0 beside `l1`.
-    groups : {"kind", "single", "separate"} or callable
-        Which weights share a regularization strength. "kind": those of one kind of feature (scales, each
-        signal, words of each length, ...). "single": all. "separate": none. Or those that a function of a
-        weight's name gives the same group name.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
+        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default tuned. Without
+        tuning, groups without a number get the values that were best on three organisms, or 1. 0 is allowed
+        only for groups with an `l1` above 0.
+    groups : "kind", "single", "separate", or callable
+        Groups of weights that share a regularization strength. "kind": one group per type of feature (scales,
+        each signal, words of each length, ...). "single": one group for all weights. "separate": one group
+        per weight. A callable takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number for all groups, or one per group name (0 for groups without a name here).
+        Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
+        with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
-        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     center : "pretrained", GeneFinder or None
-        Gene finder whose weights the prior has its mean at. "pretrained": what three organisms have in
-        common. It gives the means of scales, edges and lengths of exons, with the features "full" and a log
-        loss; others are zero. None: half for scales, and zero. Trees of tasks have none.
+        Gene finder whose weights are the mean of the prior. "pretrained": the common model of three
+        organisms. It gives the means of scales, edges and exon lengths, with features="full" and a log loss;
+        other means are zero. None: 0.5 for scales, zero for the rest. Not used in trees of tasks.
     features : {"full", "paper"}
-        Set of features. "full": words of one, three and six bases, those around starts, stops and splice
-        sites, and lengths of exons and introns are counted in the training genes; what is learned is how much
-        each kind counts (`Scaling`), and how signals and lengths deviate. "paper": bases and words of six by
-        coding position, each with a weight of its own, and introns and genes (figure 5 of Chen et al. 2009).
+        Set of features. "full": words of one, three and six bases, words around starts, stops and splice
+        sites, and lengths of exons and introns, counted in the training genes; training fits a scale for each
+        type (`Scaling`), and deviations of signals and lengths. "paper": bases and words of six by codon
+        position, each with its own weight, and introns and genes (figure 5 of Chen et al. 2009).
     strands : {"both", "forward"}
-        Strands on which genes are predicted and learned.
+        Strands on which genes are trained and predicted.
     donors : sequence of {"GT", "GC"}
         First two bases of introns; several may be given.
     constraints : None, "validation", or a ValidationConstraints
-        Constraints that training meets (Chen et al. 2009): see `structune.learning.ValidationConstraints`.
-        "validation" is one with its defaults. Log loss only. Where no weights find all genes of a part, the
-        weights shrink until scores differ little, and probabilities say nothing then. With `tuning`,
-        precisions are tuned first, without the constraints.
+        Constraints that training must meet (Chen et al. 2009). "validation": those of
+        `structune.learning.ValidationConstraints` with its defaults. Needs the log loss. If no weights can
+        find all genes of a validation set, the weights shrink and the probabilities become meaningless. With
+        `tuning`, penalties are tuned first, without the constraints.
     flank : int
-        Number of bases around each gene that training uses. Use more if no gene is unknown there.
+        Number of bases on either side of each gene that training uses. Raise it if all genes are annotated.
     closed : bool
-        Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
+        Whether to predict only genes within their sequence. If False, genes may continue beyond its ends.
     random_state : int
-        Random seed of held-out splits and validation sets.
+        Random seed of the held-out splits and validation sets.
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Or a splitter of scikit-learn, or a list of its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
+        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
+        tuners choose them anew.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     introns_ : (int, int)
-        The shortest intron, as learned from the training genes, and the longest whose length has a weight
-        with the features "full".
+        Length in bases of the shortest intron that is predicted, set from the training genes, and of the
+        longest one that has a weight for its length, with features="full".
     skipped_ : list of Skipped
-        Training genes that were left out, and why.
+        Training genes that were skipped, with the reasons.
     graph_ : ExonGraph
-        The structure.
+        The structure of the model.
     options_ : dict
-        Features, strands and donors that it was made with.
+        Features, strands and donors of the fitted model.
     has_introns : bool
-        Whether genes have introns: True. It is False for the other finders.
+        Whether genes have introns: True here, False for the prokaryotic finders.
     genetic_code : (int, None)
-        NCBI's number of the genetic code, 1, all start codons of which may begin a protein.
+        NCBI number of the genetic code, 1, and start codons of proteins; None means all of that code.
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: what their `gamma` bounds, and the multipliers of its excess.
+        With `constraints`: the values that `gamma` bounds, and the multipliers of their excess.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results that every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----
-    Genes are those of figure 5 of Chen, Chen, Brent & Tenney (2009), and a little more: of one transcript,
-    from ATG to the first stop codon in frame, with introns from GT to AG, which may split both. There are no
-    untranslated exons, genes within genes or alternative transcripts. Training sequences begin and end
-    between genes.
+    Genes follow figure 5 of Chen, Chen, Brent & Tenney (2009), with small extensions. A gene has one
+    transcript, from ATG to the first stop codon in frame, and introns from GT to AG, which may split the
+    start and stop codons. There are no untranslated exons, genes within genes or alternative transcripts.
+    Training sequences begin and end between genes.
 
     Examples
     --------
@@ -161,30 +166,30 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, tracks: Any = None
     ) -> Self:
-        """Learn from annotated sequences.
+        """Fit the model to annotated sequences.
 
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
-            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
+            Sequences in upper or lower case. U counts as T, and other IUPAC codes as unknown bases.
         y : list of lists of Transcript, optional
-            The genes of each sequence, if X has none.
+            Genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
         groups : array-like, shape (n_sequences,), optional
-            Genes of sequences of one group stay on one side of every held-out split; of ten groups or more,
-            tables of the features "full" leave out whole ones.
+            Group of each sequence. Genes of one group are never split between training and held-out data;
+            from ten groups on, nor for the tables of features="full".
         tracks : list of ndarray of shape (n_bases, n_tracks), optional
-            Numbers that come with each base, such as conservation; predictions ask for them then.
+            Numbers for each base, such as conservation. `predict` then needs them, too.
 
         Raises
         ------
         DataError
-            Names the sequence that cannot be used; or no gene is left.
+            A sequence cannot be used, which the message names, or no gene is left to train on.
 
         Warns
         -----
         SkippedGenesWarning
-            Some genes cannot be learned from: see `skipped_`.
+            Some genes cannot be used for training: see `skipped_`.
         """
         self._fit(self._encode_training(X, y, sample_weight, groups, tracks))
         self.graph_ = self.graph_.for_prediction()
@@ -238,7 +243,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             if done <= n:
                 yield tally.counted(shard, tables) if self.features == "full" else shard, None
         if done != n:
-            raise DataError(f"found blocks of {n} genes, and then of {done}: expected the same twice")
+            raise DataError(f"the blocks had {n} genes at first and then {done}: they must not change")
         if self.features == "full":
             graph = tally.scaled_graph()
         self._keep_graph(graph, lengths)
@@ -285,30 +290,30 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         avoid: Any = None,
         unused: dict[str, Counter[str]] | None = None,
     ) -> list[tuple[Transcript, ...]]:
-        """The most probable genes of each sequence.
+        """Predict the most probable set of genes of each sequence.
 
         Parameters
         ----------
         X : list of str or AnnotatedSequence
         tracks : list of ndarray, optional
-            As in `fit`.
+            Numbers for each base, as in `fit`.
         hints : list of lists of Hint, optional
-            What else is known of each sequence, as `read_hints` reads it.
+            Evidence for each sequence, as `read_hints` returns it.
         hint_weight : float
-            What an intron of ten reads and more, or a hundred bases of a CDS, adds to the score of the genes
-            that have it, in log odds, up to 1000; with less support less, by its logarithm. Several hints of
-            a site or base count as the best of them.
+            Log odds, up to 1000, that an intron hint of ten or more reads, or a CDS hint of a hundred bases,
+            adds to the score of genes that agree with it. Hints with less support add less, in proportion to
+            log(1 + support). Of several hints for one site or base only the best counts.
         avoid : list of lists of (int, int), optional
-            Start and end of what has no coding base, of each sequence, as `read_regions` reads them.
+            Regions of each sequence without coding bases: start and end, as `read_regions` returns them.
         unused : dict of str to Counter of str, optional
-            Gets how many "hints", and regions to "avoid", have no effect, by the reason, without a warning.
+            Receives how many "hints" and regions to "avoid" have no effect, by reason, in place of a warning.
 
         Returns
         -------
         list of tuples of Transcript
-            By start; the score of each is the mean probability of its bases being coding on its strand, None
-            with losses other than "log". A gene that goes on beyond an end of its sequence is marked as
-            `partial`; it has 60 known coding bases or more there.
+            Genes by start. The score is the mean probability that the bases of the gene are coding on its
+            strand; None with losses other than "log". A gene that continues beyond an end of its sequence is
+            marked as `partial`; it has at least 60 known coding bases.
 
         Warns
         -----
@@ -342,7 +347,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         return [each.named_genes() for each in found]
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
-        """F1 of exons, both ends of which must be right.
+        """Return the F1 of predicted exons, from 0 to 1; an exon is correct if both its ends are.
 
         Parameters
         ----------
@@ -354,27 +359,27 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
 
     @property
     def needs_tracks(self) -> bool:
-        """Whether predictions ask for numbers that come with each base."""
+        """Whether `predict` needs `tracks`."""
         return self.graph_.weights.n_tracks > 0
 
     # --- files --------------------------------------------------------------------------------------------
 
     @classmethod
     def pretrained(cls, organism: str = training.IN_COMMON) -> GeneFinder:
-        """A finder that comes with structune.
+        """Load a pretrained finder that is included in structune.
 
         Parameters
         ----------
         organism : {"fly", "a_thaliana", "c_elegans", "eukaryotes"}
-            *Drosophila melanogaster*, *Arabidopsis thaliana*, *Caenorhabditis elegans*; or what they have in
-            common, which finds few genes before it is adapted to a genome (`structune.genes.adapt`).
+            *Drosophila melanogaster*, *Arabidopsis thaliana* or *Caenorhabditis elegans*. "eukaryotes" is
+            their common model, which finds few genes until it is adapted to a genome (`structune.adapt`).
 
         Raises
         ------
         DataError
-            No such finder.
+            There is no such finder.
         ModelFileError
-            The installation is without it.
+            The model file is missing from the installation.
         """
         if organism not in ORGANISMS:
             raise DataError(f"organism={organism!r}: expected one of {ORGANISMS}")
@@ -396,12 +401,12 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         n_tracks, introns = options.pop("n_tracks"), training.checked_introns(options.pop("introns"))
         finder = cls(**options)
         if not 0 <= n_tracks <= len(names):  # or its tables may not fit in memory
-            raise ModelFileError("the weights are those of another gene model")
+            raise ModelFileError("the weights do not belong to this gene model: the file is damaged")
         graph = finder._graph(introns, n_tracks)
         if finder.features == "full":
             graph = ExonGraph(graph.weights, Scaling(graph.weights, training.checked_tables(arrays, graph)))
         if graph.n_weights != len(names) or graph.weight_names() != names:
-            raise ModelFileError("the weights are those of another gene model")
+            raise ModelFileError("the weights do not belong to this gene model: the file is damaged")
         finder._unpack_fit(graph.n_weights, header, arrays)
         finder.set_params(**options)
         finder._keep_graph(graph, introns)

@@ -1,4 +1,4 @@
-"""What hints are worth at the sites and bases of a sequence."""
+"""Hints and regions to avoid as scores of the sites and bases of a sequence."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _CODING = 100.0  # bases of a CDS that are worth as much as an intron
 _NEVER = -1000.0  # of a base to be avoided: so many hints do not make up for it
 _MOST = 1 << 50  # bases
 _STRANDS = {"+": (0,), "-": (1,), ".": (0, 1)}
-_NOWHERE = "at places where no gene of the model has its ends or introns"
+_NOWHERE = "at positions where the model has no gene ends or introns"
 
 
 @dataclass(frozen=True)
 class Hints:
-    """Those of a sequence: what they say of its sites, and of coding bases.
+    """The hints of a sequence, as scores of its sites and coding bases.
 
-    ``sites`` (n_sites, 5): signal, strand, position and worth of each, and the number of its hint, -1 for
-    none. ``parts`` (n_parts, 4), of coding sequences and what is to be avoided: start, end, strand, and what
-    each base is worth. ``misplaced``: how many of the ``n`` hints have no effect, or a part of it, and why.
+    ``sites`` (n_sites, 5): signal, strand, position and score of each, and the number of its hint, -1 for
+    none. ``parts`` (n_parts, 4), coding sequences and regions to avoid: start, end, strand, and score of each
+    base. ``misplaced``: how many of the ``n`` hints have no effect, or only a part of it, by reason.
     """
 
     sites: FloatArray
@@ -48,7 +48,7 @@ class Hints:
     def of(
         cls, hints: Sequence[Hint], name: str, weight: float, avoid: IntArray, text: str, rules: GeneRules
     ) -> Hints:
-        """Those that genes of a sequence can have, and spans that no coding base lies in."""
+        """The hints that genes of a sequence can have, and the regions without coding bases."""
         sites, parts = list[tuple[float, ...]](), list[tuple[float, ...]]()
         misplaced = Counter[str]()
         for number, hint in enumerate(hints):
@@ -79,7 +79,7 @@ class Hints:
         )
 
     def evidence(self, start: int, n: int, nodes: Nodes) -> tuple[Evidence, IntArray]:
-        """What they add to the scores of n bases from `start` on, with the sites of those; which hints do."""
+        """The scores added to n bases from `start` on and to their sites; and the hints that have an effect."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
         signal, reverse, position, worth, numbers = self.sites[inside].T
         # a number for each site: sites of the shard come by it, so those of hints are found by bisection; of
@@ -105,7 +105,7 @@ class Hints:
 def tell_unused(
     known: Sequence[Hints], used: Sequence[set[int]], unused: dict[str, Counter[str]] | None
 ) -> None:
-    """Tell which hints have no effect: those that were left out, and those of sites that no gene can have."""
+    """Warn of hints without effect: skipped ones, and those at sites that no gene can have."""
     found = Counter[str]()
     for hints, of in zip(known, used, strict=True):
         found.update(hints.misplaced)
@@ -114,7 +114,7 @@ def tell_unused(
 
 
 def _misplaced(hint: Hint, text: str, rules: GeneRules) -> str:
-    """What is to be told of a hint: why genes of the model cannot have it there, or that it is cut."""
+    """Why genes of the model cannot have a hint there, or that it is cut off; "" if neither."""
     place = place_of(hint.start, hint.end, len(text))
     if place and (place == BEYOND or hint.kind != "CDS"):
         return BEYOND
@@ -122,11 +122,11 @@ def _misplaced(hint: Hint, text: str, rules: GeneRules) -> str:
         return "without support"
     strands = [k for k in _STRANDS[hint.strand] if "+-"[k] in rules.signs]
     if not strands:
-        return "on the strand where the model has no genes"
+        return "on the reverse strand, where the model has no genes"
     if hint.kind == "CDS":
         return place
     if hint.kind == "intron" and hint.end - hint.start < rules.introns[0]:
-        return f"introns of less than {rules.introns[0]} bases, the shortest of the model"
+        return f"introns shorter than {rules.introns[0]} bases, the minimum of the model"
     if any(all(_is_there(text, *site, rules) for site in _of_strand(hint, k)) for k in strands):
         return ""
     donors = " or ".join(rules.donors)
@@ -169,8 +169,8 @@ def _check(hint: Hint, name: str) -> None:
         is_right = False
     if not is_right:
         raise DataError(
-            f"{name}: found {hint!r:.80}, expected a Hint of one of {', '.join(HINTS)}, "
-            "with 0 <= start < end, a strand and a support >= 0"
+            f"{name}: {hint!r:.80} is not a valid Hint. It needs a kind ({', '.join(HINTS)}), "
+            "0 <= start < end, a strand and a support >= 0"
         )
 
 
@@ -189,9 +189,9 @@ def checked_hints(
     if not isinstance(hints, Sequence) or any(
         isinstance(of, str) or not isinstance(of, Iterable) for of in hints
     ):
-        raise DataError(f"found hints={hints!r:.60}, expected a list of lists of Hint")
+        raise DataError(f"hints={hints!r:.60} must be a list of lists of Hint")
     if len(hints) != len(sequences):
-        raise DataError(f"found hints of {len(hints)} sequences, expected those of {len(sequences)}")
+        raise DataError(f"there are hints for {len(hints)} sequences, but {len(sequences)} sequences")
     regions = checked_regions(avoid, sequences, unused)
     return [
         Hints.of(list(of), each.name, weight, spans, each.sequence, rules)

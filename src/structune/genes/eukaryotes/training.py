@@ -1,4 +1,4 @@
-"""What a gene finder learns from: encoded examples, tables that they count, and the mean of the prior."""
+"""Training data of a gene finder: encoded examples, tables counted from them, and the mean of the prior."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def checked_introns(lengths: list[Any]) -> tuple[int, int]:
     """The lengths of a model file: tables grow with them, and kernels step by them."""
     if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= MOST_INTRON:
         raise ModelFileError(
-            f"found introns={lengths!r:.60}, expected two rising numbers up to {MOST_INTRON}"
+            f"introns={lengths!r:.60} must be two increasing numbers up to {MOST_INTRON}"
         )
     return lengths[0], lengths[1]
 
@@ -138,16 +138,16 @@ def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
     """Those of a model file, or of a folder of shards: they have a row for each part of the examples."""
     if "tables" not in arrays:
         raise ModelFileError(
-            "found no tables: a gene model of an earlier release, which is to be learned again"
+            "the model has no tables: it is from an earlier release and must be trained again"
         )
     tables = arrays["tables"]
     if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
         raise ModelFileError(
-            "found tables that are not the log odds of this gene model: one of an earlier release is to "
-            "be learned again"
+            "the tables do not belong to this gene model: a model of an earlier release must be trained "
+            "again"
         )
     if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
-        raise ModelFileError("found tables of log odds that are too many, or not finite")
+        raise ModelFileError("the tables of log odds are too many or not finite: the file is damaged")
     return tables
 
 
@@ -158,9 +158,9 @@ def checked_tracks(
     if tracks is None:
         return None
     if not isinstance(tracks, Sequence | np.ndarray) or isinstance(tracks, str):
-        raise DataError(f"found tracks={tracks!r:.60}, expected a list of arrays")
+        raise DataError(f"tracks={tracks!r:.60} must be a list of arrays")
     if len(tracks) != len(sequences):
-        raise DataError(f"found tracks of {len(tracks)} sequences, expected those of {len(sequences)}")
+        raise DataError(f"there are tracks for {len(tracks)} sequences, but {len(sequences)} sequences")
     values = list[FloatArray]()
     for track, sequence in zip(tracks, sequences, strict=True):
         values.append(checked_track(track, sequence.name, len(sequence.sequence), n_tracks))

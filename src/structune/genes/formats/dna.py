@@ -19,23 +19,24 @@ _UNKNOWN = re.compile(f"[^{_LETTERS}{_LETTERS.lower()}]")
 
 
 def read_dna(source: Source) -> Iterator[tuple[str, str]]:
-    """Read the sequences of a FASTA file, compressed by gzip or not, one at a time.
+    """Read the sequences of a FASTA file one at a time.
 
     Parameters
     ----------
     source : path or file object
-        A file object may be binary or text; it is left open.
+        FASTA file, compressed or not. A file object may be binary or text; it is left open.
 
     Yields
     ------
     name, sequence : str
-        The first word of the header, or its number from 1; and the letters, with U as T: lower case is kept.
+        The name is the first word of the header, or the number of the record, from 1. In the sequence, U
+        becomes T and lower case is kept.
 
     Raises
     ------
     DataError
-        Names the file and line of a letter that is no base, of a sequence without a header, and of a name
-        that is there twice; names the file without sequences.
+        A letter is not a nucleotide, a sequence has no header, a name occurs twice, or there are no
+        sequences. The message names the file and the line.
     """
     return parse_dna(Lines(source))
 
@@ -52,13 +53,14 @@ def parse_dna(
                 if first:
                     yield name, without_u("".join(parts))
                 if _PIR.match(text):  # its second line is no sequence
-                    raise lines.refuse(number, f"found {shown(text)}, a header of PIR, expected FASTA")
+                    raise lines.refuse(number, f"{shown(text)} is a PIR header; the format must be FASTA")
                 name, parts = header_name(text, len(first) + 1), []
                 if name in first:
-                    raise lines.refuse(number, f"found the name {shown(name)} again, first in {first[name]}")
+                    again = f"the name {shown(name)} was already used in line {first[name]}"
+                    raise lines.refuse(number, again)
                 first[name] = number
             elif not first:
-                raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+                raise lines.refuse(number, f"{shown(text)} comes before the first header '>name'")
             else:
                 try:
                     check_dna(text)
@@ -66,7 +68,7 @@ def parse_dna(
                     raise lines.refuse(number, str(error)) from error
                 parts.append(text)
         if not first:
-            raise DataError(f"{lines.name}: found no sequences, expected some{where}")
+            raise DataError(f"{lines.name}: the file has no sequences{where}")
         yield name, without_u("".join(parts))
 
 
@@ -80,4 +82,4 @@ def check_dna(text: str) -> None:
     if found := _UNKNOWN.search(text):
         position = found.start() + 1
         hint = _HINTS.get(found[0].upper(), "")
-        raise DataError(f"position {position} (from 1): found {found[0]!r}, expected one of {_LETTERS}{hint}")
+        raise DataError(f"position {position}: {found[0]!r} is not one of {_LETTERS}{hint}")

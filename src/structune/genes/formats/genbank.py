@@ -26,34 +26,35 @@ _STRANDS = {1: "+", -1: "-"}
 
 
 def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
-    """Read the records of a GenBank file one at a time.
+    """Read the annotated sequences of a GenBank file one at a time.
 
-    A sequence is named by its version or, without one, by its LOCUS line; it is in upper case, with U as T.
-    Each CDS is a transcript, named by ``/locus_tag`` or ``/gene``, with ``-2``, ``-3``, ... where several
-    share it, or else by its position. Transcripts that share it are of one gene if they overlap on one
-    strand; of copies elsewhere ``:`` and the start are added to the name of the gene.
+    A sequence is named by its version or, without one, by its LOCUS line. It is in upper case, with U as T.
+    Each CDS is a transcript, named by ``/locus_tag`` or ``/gene``, else by its position; further transcripts
+    of that name get ``-2``, ``-3``, and so on. Transcripts of one name belong to one gene if they overlap on
+    one strand; the gene names of copies elsewhere get ``:`` and the start.
 
-    These are skipped by name: pseudogenes (``/pseudo``, ``/pseudogene``), parts of genes (``<`` or ``>`` in
-    the location, or ``/codon_start`` other than 1), trans-splicing (also parts on two strands or sequences,
-    or in another order than on the strand, as those across the origin are), parts that overlap (programmed
-    frameshifts), parts that are not joined (``order``), locations that cannot be read.
+    These genes are skipped and listed in `AnnotatedSequence.skipped`: pseudogenes (``/pseudo``,
+    ``/pseudogene``); incomplete genes (``<`` or ``>`` in the location, or a ``/codon_start`` other than 1);
+    trans-splicing, parts on two strands or sequences, or in another order than on the strand, as across the
+    origin; overlapping parts (programmed frameshifts); parts that are not joined (``order``); and locations
+    that cannot be read.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not; a file object may be binary or text, and is left open.
+        Compressed or not. A file object may be binary or text; it is left open.
 
     Raises
     ------
     DataError
-        Names the file and the first line of a record that is no GenBank, has no sequence, another length than
-        it says, a gene outside its sequence, or the name of another one; names the file without records.
+        A record is not GenBank, has no sequence, another length than its LOCUS line says, a gene outside its
+        sequence, or a name that occurs twice; or there are no records. The message names the file and line.
     """
     return parse_genbank(Lines(source, strip=False))
 
 
 def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSequence]:
-    """Read records of lines that are whole; of those without genes no feature is looked at."""
+    """Read the records of unstripped lines; without `with_genes` features are ignored."""
     formats = "GenBank", "GFF3 with ##FASTA" if with_genes else "FASTA"
     begun: dict[str, int] = {}
     with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
@@ -63,13 +64,14 @@ def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSe
                 found = _annotated(_parsed(text))
                 said, n = _LENGTH.match(text), len(found.sequence)
                 if said and int(said[1]) != n:
-                    raise DataError(f"found {n} bases, expected {said[1]} as the LOCUS line says")
+                    raise DataError(f"the record has {n} bases, but its LOCUS line says {said[1]}")
                 if found.name in begun:
-                    raise DataError(f"found the name {shown(found.name)} again, first in {begun[found.name]}")
+                    again = f"the name {shown(found.name)} was already used in line {begun[found.name]}"
+                    raise DataError(again)
             begun[found.name] = number
             yield found
         if not begun:
-            raise DataError(f"{lines.name}: found no records, expected some")
+            raise DataError(f"{lines.name}: the file has no records")
 
 
 def _records(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -81,14 +83,14 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
                 continue
             if not text.startswith("LOCUS"):  # not only once the whole file was read in search of an end
                 hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
-                raise lines.refuse(number, f"found {shown(text.rstrip())}, expected LOCUS{hint}")
+                raise lines.refuse(number, f"{shown(text.rstrip())} is not the LOCUS line of a record{hint}")
             first = number
         texts.append(text)
         if text.startswith("//"):
             yield first, "".join(texts)
             texts = []
     if texts:
-        raise lines.refuse(number, "found the end of the file, expected '//' before it")
+        raise lines.refuse(number, "the last record is cut off: it does not end with '//'")
 
 
 def _parsed(text: str) -> SeqRecord:
@@ -100,7 +102,7 @@ def _parsed(text: str) -> SeqRecord:
         try:
             record: SeqRecord = SeqIO.read(StringIO(text), "genbank")
         except Exception as error:  # Biopython raises many kinds for malformed text
-            raise DataError(f"found a record that cannot be read: {shown(str(error))}") from error
+            raise DataError(f"the record cannot be read: {shown(str(error))}") from error
     return record
 
 
@@ -112,7 +114,7 @@ def _annotated(record: SeqRecord) -> AnnotatedSequence:
     except UndefinedSequenceError:
         sequence = ""
     if not sequence:
-        raise DataError(f"record {shown(contig)}: found no sequence, expected one after ORIGIN")
+        raise DataError(f"record {shown(contig)} has no sequence after ORIGIN")
     check_dna(sequence)
     transcripts, skipped, used = list[Transcript](), list[Skipped](), Counter[str]()
     for feature in record.features:
@@ -176,9 +178,9 @@ def _unusable(feature: SeqFeature, n_bases: int) -> tuple[str, tuple[int, int] |
         "trans-splicing": "trans_splicing" in marks,
         scattered: bool(scattered),
         "parts that are not joined": getattr(location, "operator", "join") != "join",
-        "not whole": not all(isinstance(end, ExactPosition) for p in parts for end in (p.start, p.end)),
+        "incomplete": not all(isinstance(end, ExactPosition) for p in parts for end in (p.start, p.end)),
         "parts overlap (a programmed frameshift?)": any(b.start < a.end for a, b in pairwise(ascending)),
-        f"not whole: codon_start={start}": start != "1",
+        f"incomplete: codon_start={start}": start != "1",
     }
     reason = next((reason for reason, is_so in reasons.items() if is_so), "")
     return reason, None if "trans_splicing" in marks else place

@@ -31,34 +31,34 @@ def read_genomes(
     stop_codon: str = "auto",
     tell: Callable[[str], None] = warnings.warn,
 ) -> Iterator[AnnotatedSequence]:
-    """Read all sequences with the transcripts on them, one at a time, in the order of their file.
+    """Read annotated sequences one at a time, in the order of the sequence file.
 
     Transcripts that reach an end of their sequence without a start or stop codon there are skipped.
 
     Parameters
     ----------
     annotation : path or file object
-        GFF3 or GTF if there are `sequences`; else GFF3 with ``##FASTA``, which begins with ``##gff-version``,
-        or GenBank. As those of `sequences` it may be compressed by gzip.
+        GFF3 or GTF if `sequences` is given. Otherwise GenBank, or GFF3 that begins with ``##gff-version`` and
+        has its sequences after ``##FASTA``. Either file may be compressed.
     sequences : path or file object, optional
-        FASTA.
+        FASTA file of the sequences.
     stop_codon : {"auto", "included", "excluded"}
-        Whether coding parts have the stop codon; some files leave it out. "auto" adds it to transcripts of
-        whole codons that end before one; "excluded" adds three bases to all.
+        Whether the coding parts in the file include the stop codon. "auto" adds it to transcripts of whole
+        codons that end directly before a stop codon; "excluded" adds three bases to all transcripts.
     tell : function of str
-        Called when all was read, if "auto" has added some; by default a warning.
+        Called at the end with a message if "auto" has added stop codons. By default it issues a warning.
 
     Raises
     ------
     DataError
-        As `read_annotation`, `read_dna` and `read_genbank` do; a gene is outside its sequence; at the end:
-        genes are on a sequence that is not there.
+        As for `read_annotation`, `read_dna` and `read_genbank`. Also if a gene lies outside its sequence or,
+        at the end, if a sequence of the annotation is missing.
     """
 
     def without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
         # whatever the file says of transcripts that an end of the sequence cuts
         cut = [t for t in genome.transcripts if is_cut(t, genome.sequence)]
-        reason = "not whole: cut by an end of its sequence"
+        reason = "incomplete: cut off by an end of its sequence"
         skipped = (Skipped(t.contig, t.name, reason, (t.start, t.end)) for t in cut)
         kept = tuple(t for t in genome.transcripts if t not in cut)
         return replace(genome, transcripts=kept, skipped=(*genome.skipped, *skipped)) if cut else genome
@@ -82,7 +82,7 @@ def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S
     """Each annotation with the file of its sequences, if those have files of their own."""
     if sequences and len(sequences) != len(annotations):
         raise DataError(
-            f"found {len(sequences)} files of sequences, expected {len(annotations)}, one an annotation"
+            f"there are {len(sequences)} sequence files for {len(annotations)} annotations: give one for each"
         )
     return zip_longest(annotations, sequences)
 
@@ -95,7 +95,7 @@ def _as_in_file(lines: Lines, sequences: Source | None) -> Iterator[AnnotatedSeq
     if not _first_of(lines).startswith("##gff-version"):
         return parse_genbank(lines)
     lines.strip()
-    within = " after ##FASTA, or in a file of their own"
+    within = ": give them after ##FASTA, or in a FASTA file of their own"
     return annotated(read_gff3(lines), parse_dna(lines, within, (FASTA, "GFF3", "GTF", "GFF2")), lines.name)
 
 
@@ -107,19 +107,20 @@ def _first_of(lines: Lines) -> str:
 def read_sequences(
     source: Source, skipped: Callable[[DataError], None] | None = None
 ) -> Iterator[AnnotatedSequence]:
-    """Read the sequences of FASTA or GenBank, one at a time; what GenBank has on them is not looked at.
+    """Read the sequences of a FASTA or GenBank file one at a time; GenBank features are ignored.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed or not.
     skipped : function of DataError, optional
-        Called with the error of each record that cannot be read, which is left out; else it is raised.
+        Called with the error of each record that cannot be read; the record is skipped. By default the error
+        is raised.
 
     Raises
     ------
     DataError
-        As `read_dna` and `read_genbank` do; with `skipped`, if there is no record.
+        As for `read_dna` and `read_genbank`; with `skipped`, only if there are no records.
     """
     lines = Lines(source, strip=False)
     is_genbank = _first_of(lines).startswith("LOCUS")
@@ -136,14 +137,14 @@ def read_sequences(
         try:
             for found in parse(piece):
                 if found.name in names:
-                    again = f"found the name {shown(found.name)} again, expected each once"
+                    again = f"the name {shown(found.name)} was already used; names must be unique"
                     raise DataError(f"{lines.name}: {again}")
                 names.add(found.name)
                 yield found
         except DataError as error:
             skipped(error)
     if is_empty:
-        raise DataError(f"{lines.name}: found no sequences, expected some")
+        raise DataError(f"{lines.name}: the file has no sequences")
 
 
 def _of_fasta(lines: Lines) -> Iterator[AnnotatedSequence]:
@@ -178,8 +179,8 @@ def annotated(
     if unknown:
         contig, on_it = next(iter(unknown.items()))
         raise DataError(
-            f"{name}: found {len(on_it)} transcripts on {shown(contig)}, the first {shown(on_it[0].name)}, "
-            "expected a sequence of that name"
+            f"{name}: there is no sequence named {shown(contig)}, on which {len(on_it)} transcripts lie (the "
+            f"first is {shown(on_it[0].name)})"
         )
 
 
@@ -205,11 +206,11 @@ def with_stop_codons(
         yield replace(genome, transcripts=tuple(changed)) if changed else genome
     if n_added and stop_codon == "auto":
         some = f"{n_added} of {n_transcripts} transcripts"
-        tell(f"{name}: {some} end before a stop codon, which was added to them")
+        tell(f"{name}: {some} end directly before a stop codon, which was added to them")
 
 
 def longer(t: Transcript, n_bases: int) -> Transcript | None:
-    """With three bases more at its end, if there are so many."""
+    """The transcript with three more bases at its end; None if the sequence ends before."""
     if t.strand == "+":
         (start, end), others = t.exons[-1], t.exons[:-1]
         return replace(t, exons=(*others, (start, end + _CODON))) if end + _CODON <= n_bases else None

@@ -1,4 +1,4 @@
-"""Genes in annotations: GFF3, and GTF as AUGUSTUS, BRAKER and Ensembl write it."""
+"""Reading gene annotations: GFF3, and GTF as written by AUGUSTUS, BRAKER and Ensembl."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PHASES = {"0": 0, "1": 1, "2": 2, ".": None}
 _CODON_STARTS = {"1": None, "2": 1, "3": 2}  # bp_genbank2gff3 writes that of the gene as phase of all parts
 _MOST_TOLD = 6  # types of features
 _NOT_SO = ("false", "00")  # values of marks: the latter of Prodigal's partial
-_MARKS = {  # attributes of features that are no whole genes
+_MARKS = {  # attributes of features that are not complete genes
     "pseudo": "a pseudogene",
     "pseudogene": "a pseudogene",
-    "partial": "not whole",
-    "start_range": "not whole",
-    "end_range": "not whole",
+    "partial": "incomplete",
+    "start_range": "incomplete",
+    "end_range": "incomplete",
 }
 _CODING = ("CDS", "cds", "SO:0000316")
 _TRANSCRIPTS = ("mRNA", "transcript")
@@ -42,16 +42,16 @@ _CUT = re.compile("cds_(start|end)_NF")  # Ensembl's tags of what goes on beyond
 
 @dataclass(frozen=True)
 class GeneAnnotation:
-    """What a file of genes without their sequences holds.
+    """The genes of an annotation file, without sequences.
 
     Attributes
     ----------
     transcripts : dict of str to tuple of Transcript
-        By contig, in the order of the file; on each by start.
+        Transcripts of each contig, sorted by start; contigs are in the order of the file.
     skipped : tuple of Skipped
-        Transcripts of the file that could not be used.
+        Transcripts of the file that could not be used, with the reasons.
     circular : frozenset of str
-        Contigs that are circles.
+        Names of the circular contigs.
     """
 
     transcripts: dict[str, tuple[Transcript, ...]]
@@ -82,12 +82,12 @@ class _Key(NamedTuple):
 
 
 def read_annotation(source: Source | Lines) -> GeneAnnotation:
-    """Read the genes of a file as `read_gff3` does, or as `read_gtf` if its first feature is one of GTF.
+    """Read the genes of a GFF3 or GTF file; the first feature tells the format.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not; a file object may be binary or text, and is left open.
+        Compressed or not; a file object may be binary or text, and is left open.
     """
     lines = source if isinstance(source, Lines) else Lines(source)
     # the first feature tells: programs that write GTF may name no format in the first lines
@@ -98,32 +98,32 @@ def read_annotation(source: Source | Lines) -> GeneAnnotation:
 
 
 def read_gff3(source: Source | Lines) -> GeneAnnotation:
-    """Read the genes of a GFF3 file up to ``##FASTA``.
+    """Read the genes of a GFF3 file, up to ``##FASTA``.
 
-    A transcript is made of the CDS lines of one parent that has a parent itself, its gene, or is an ``mRNA``
-    or ``transcript`` without one. CDS lines whose parent is a gene are one transcript where they share their
-    ID; so are those of files in which no CDS has its parent in the file. CDS lines of neither parent nor ID
-    are one each. Features without CDS are left out; a file of these alone is warned of. Names lose the
-    ``gene:``, ``transcript:`` or ``CDS:`` that Ensembl and WormBase begin IDs with. A tab within the last
-    column, and attributes without ``=``, are let pass; a ``codon_start`` that is also in the column of the
-    phase, as bp_genbank2gff3 writes it, is the phase plus one.
+    The CDS lines of one parent form a transcript, if the parent is an ``mRNA`` or ``transcript`` or has a
+    parent itself, its gene. CDS lines whose parent is a gene form a transcript if they share an ID; so do
+    those of files that lack all parents. A CDS line with neither parent nor ID is a transcript of its own.
+    Features without CDS are ignored; there is a warning if the file has nothing else. The prefixes ``gene:``,
+    ``transcript:`` and ``CDS:`` of Ensembl and WormBase are removed from names. Tabs within the last column
+    and attributes without ``=`` are tolerated. A ``codon_start`` that is repeated as phase, as written by
+    bp_genbank2gff3, is read as the phase plus one.
 
-    These are skipped by name: pseudogenes (``pseudo=true``), parts of genes (``partial=true``,
-    ``start_range``, ``end_range``, a phase other than 0 at the start, no ``start_codon`` or ``stop_codon``
-    where others in the file have them, or a parent that is not in the file while others are), trans-splicing
-    (``exception=trans-splicing``, or parts on two contigs or strands), parts that overlap (programmed
-    frameshifts), and phases that do not follow from the lengths of the parts.
+    These genes are skipped and listed in `GeneAnnotation.skipped`: pseudogenes (``pseudo=true``); incomplete
+    genes (``partial=true``, ``start_range``, ``end_range``, a phase other than 0 at the start, no
+    ``start_codon`` or ``stop_codon`` although others in the file have them, or a missing parent although
+    others are there); trans-splicing (``exception=trans-splicing``, or parts on two contigs or strands);
+    overlapping parts (programmed frameshifts); and phases that contradict the lengths of the parts.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not; a file object may be binary or text, and is left open.
+        Compressed or not; a file object may be binary or text, and is left open.
 
     Raises
     ------
     DataError
-        Names the file and line that is malformed: less than nine columns, a start beyond its end, a strand,
-        score or phase that is none, a part that is there twice, attributes of GTF.
+        A line is malformed: less than nine columns, a start beyond the end, an invalid strand, score or
+        phase, a part that occurs twice, or attributes of GTF. The message names the file and the line.
     """
     lines = source if isinstance(source, Lines) else Lines(source)
     parts, parents, kinds = list[Part](), dict[str, _Key](), Counter[str]()
@@ -138,7 +138,7 @@ def read_gff3(source: Source | Lines) -> GeneAnnotation:
             if kind in _CODING:
                 if re.match(r'(gene|transcript)_id "', columns[8]):  # each part would be a gene
                     raise DataError(
-                        f"found {shown(columns[8])}, which is GTF, expected GFF3: key=value;key=value"
+                        f"the attributes {shown(columns[8])} are GTF; GFF3 has key=value;key=value"
                     )
                 parts.append(_coding(part, columns[7]))
             elif kind in _CODONS:
@@ -167,7 +167,7 @@ def read_gff3(source: Source | Lines) -> GeneAnnotation:
             if above and above.gene:
                 lacks = any(of and parent not in of for of in codons.values())
                 of_gene = parents.get(above.gene, _Key("", ""))
-                problem = above.problem or of_gene.problem or "not whole" * lacks
+                problem = above.problem or of_gene.problem or "incomplete" * lacks
                 key = above._replace(gene=_name_of(above.gene), problem=problem)
             elif above or cds_only:
                 key = _Key(own or name, name, problem=above.problem if above else "")
@@ -186,7 +186,7 @@ def features_of(lines: Lines) -> Iterator[tuple[int, str]]:
         if text.startswith("##FASTA"):
             return
         if text.startswith(">"):
-            raise lines.refuse(number, f"found {shown(text)}, expected ##FASTA before sequences")
+            raise lines.refuse(number, f"{shown(text)} is a sequence: ##FASTA must come before sequences")
         if not text.startswith("#"):
             yield number, text
 
@@ -209,23 +209,23 @@ def _name_of(escaped: str) -> str:
 def read_gtf(source: Source | Lines) -> GeneAnnotation:
     """Read the genes of a GTF file.
 
-    A transcript is made of the CDS lines of one ``transcript_id``, and of its ``stop_codon`` lines, where
-    those are beside the coding parts, as the format wants it, and not within them, as AUGUSTUS has them.
-    Features without CDS are left out; a file of these alone is warned of.
+    The CDS lines of one ``transcript_id`` form a transcript. Its ``stop_codon`` lines are added if they lie
+    beside the coding parts, as in standard GTF, and not within them, as in GTF of AUGUSTUS. Features without
+    CDS are ignored; there is a warning if the file has nothing else.
 
-    These are skipped by name: parts of genes (a phase other than 0 at the start, tags of Ensembl that say so,
-    or no ``start_codon`` or ``stop_codon`` where others in the file have them), parts on two contigs or
-    strands, parts that overlap, and phases that do not follow from the lengths of the parts.
+    These genes are skipped and listed in `GeneAnnotation.skipped`: incomplete genes (a phase other than 0 at
+    the start, the tags of Ensembl, or no ``start_codon`` or ``stop_codon`` although others in the file have
+    them); parts on two contigs or strands; overlapping parts; and phases that contradict the lengths.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not; a file object may be binary or text, and is left open.
+        Compressed or not; a file object may be binary or text, and is left open.
 
     Raises
     ------
     DataError
-        As `read_gff3` does, and for a CDS without the names of transcript and gene.
+        As for `read_gff3`. Also if a CDS has no transcript or gene name.
     """
     lines = source if isinstance(source, Lines) else Lines(source)
     # parts by their kinds, and by the names of transcript and gene
@@ -245,7 +245,7 @@ def read_gtf(source: Source | Lines) -> GeneAnnotation:
             elif kind in _CODING or kind in _CODONS:
                 name = attributes.get("transcript_id", ""), attributes.get("gene_id", "")
                 if not all(name):
-                    raise DataError(f'found {shown(last)}, expected transcript_id "..."; gene_id "..."')
+                    raise DataError(f'{shown(last)} lacks transcript_id "..." or gene_id "..."')
                 if kind != "start_codon":
                     part = _coding(part, columns[7] if kind in _CODING else ".")
                 found[kind if kind in _CODONS else "CDS"].setdefault(name, []).append(part)
@@ -254,7 +254,7 @@ def read_gtf(source: Source | Lines) -> GeneAnnotation:
     groups = dict[_Key, list[Part]]()
     for name, parts in found["CDS"].items():
         lacks = any(found[kind] and name not in found[kind] for kind in _CODONS)
-        key = _Key(*name, scores.get(name[0]), "not whole" if name in cut or lacks else "")
+        key = _Key(*name, scores.get(name[0]), "incomplete" if name in cut or lacks else "")
         groups[key] = _with_stops(parts, found["stop_codon"].get(name, []))
     return _annotation_of(lines, groups, kinds)
 
@@ -279,7 +279,7 @@ def columns_of(text: str) -> list[str]:
     if len(columns) == _N_COLUMNS - 1:
         columns.append("")  # the last one was empty, and the ends of lines are cut
     if len(columns) != _N_COLUMNS:
-        raise DataError(f"found {len(columns)} columns, expected {_N_COLUMNS} between tabs")
+        raise DataError(f"a line must have {_N_COLUMNS} columns between tabs, not {len(columns)}")
     return columns
 
 
@@ -287,25 +287,25 @@ def part_of(number: int, columns: list[str], contig: str, attributes: dict[str, 
     """A line as a part, of which the phase is not looked at; refuses spans and scores that are none."""
     start, end, score = columns[3:6]
     if not (_NUMBER.fullmatch(start) and _NUMBER.fullmatch(end)):
-        raise DataError(f"found the span {shown(start)} to {shown(end)}, expected two whole numbers from 1")
+        raise DataError(f"start and end must be whole numbers from 1, not {shown(start)} and {shown(end)}")
     if not 1 <= int(start) <= int(end):
-        raise DataError(f"found the span {start} to {end}, expected a start from 1 to the end")
+        raise DataError(f"the start must be at least 1 and at most the end; here they are {start} and {end}")
     try:
         value = None if score == "." else float(score)
     except ValueError:
-        raise DataError(f"found the score {shown(score)}, expected a number or '.'") from None
+        raise DataError(f"the score must be a number or '.', not {shown(score)}") from None
     return Part(number, contig, int(start) - 1, int(end), columns[6], value, None, attributes)
 
 
 def _coding(part: Part, phase: str) -> Part:
     """A coding part with its phase; refuses strands and phases that are none."""
     if part.strand not in ("+", "-"):
-        raise DataError(f"found the strand {shown(part.strand)} of a CDS, expected '+' or '-'")
+        raise DataError(f"the strand of a CDS must be '+' or '-', not {shown(part.strand)}")
     # codon_start k means that k - 1 bases come before the first whole codon, which is what a phase is
     if phase and phase == part.attributes.get("codon_start"):
         return part._replace(phase=_CODON_STARTS.get(phase))
     if phase not in _PHASES:
-        raise DataError(f"found the phase {shown(phase)} of a CDS, expected 0, 1, 2 or '.'")
+        raise DataError(f"the phase of a CDS must be 0, 1, 2 or '.', not {shown(phase)}")
     return part._replace(phase=_PHASES[phase])
 
 
@@ -318,7 +318,7 @@ def _annotation_of(
     """The transcripts of parts that belong together; warns of a file that has features, but no gene."""
     if kinds and not groups:
         most = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common(_MOST_TOLD))
-        warn(f"{lines.name}: found no CDS among {kinds.total():,} features, so no gene: {most}")
+        warn(f"{lines.name}: there are no genes, since none of {kinds.total():,} features is a CDS: {most}")
     by_contig: dict[str, list[Transcript]] = defaultdict(list)
     skipped = []
     for key, parts in groups.items():
@@ -326,7 +326,7 @@ def _annotation_of(
         for a, b in pairwise(parts):
             if a[1:5] == b[1:5]:  # contig, start, end, strand
                 before, again = sorted((a.line, b.line))
-                raise lines.refuse(again, f"found a part of a CDS again, first in {before}")
+                raise lines.refuse(again, f"the part of a CDS was already given in line {before}")
         first, is_one = parts[0], len({(part.contig, part.strand) for part in parts}) == 1
         scattered = "" if is_one else "parts on two contigs or strands"
         if any(part.attributes.get("exception") == "trans-splicing" for part in parts):
@@ -352,18 +352,18 @@ def _annotation_of(
 
 
 def _marked(attributes: Mapping[str, str]) -> str:
-    """Why a feature says of itself that it is no whole gene, if it does."""
+    """Why a feature is not a complete gene by its attributes; "" if it is."""
     found = (reason for key, reason in _MARKS.items() if attributes.get(key, "false").lower() not in _NOT_SO)
     return next(found, "")
 
 
 def _wrong_phase(transcript: Transcript, parts: list[Part]) -> str:
-    """How the phases of parts differ from those by their lengths, if they do."""
+    """How the phases of the parts contradict their lengths; "" if they do not."""
     # a whole gene begins with a codon; after that each phase is what its lengths leave, or is not given
     first = parts[0] if transcript.strand == "+" else parts[-1]
     if first.phase:
-        return f"not whole: phase {first.phase} at its start"
+        return f"incomplete: phase {first.phase} at its start"
     for part, phase in zip(parts, transcript.phases, strict=True):
         if part.phase not in (None, phase):
-            return f"phase {part.phase}, {phase} by the lengths of the parts"
+            return f"phase {part.phase}, but {phase} by the lengths of the parts"
     return ""

@@ -1,4 +1,4 @@
-"""What else is known of genes: junctions of RNA reads, alignments of proteins."""
+"""Evidence for genes: splice junctions of RNA reads, alignments of proteins, and regions to avoid."""
 
 from __future__ import annotations
 
@@ -38,34 +38,35 @@ _OF_REGIONS = ("GFF3", "GTF", "GFF2", "BED", "AUGUSTUS hints")
 _EMBL = {"EMBL": "convert it to GFF3 first"}
 _CURES = _EMBL | {  # of other files with regions
     "SJ.out.tab of STAR": "junctions are read by --hints (read_hints)",
-    "a table of RepeatMasker at UCSC": "`cut -f 6-8` makes BED of it",
-    "a table of RepeatMasker (.out)": "RepeatMasker -gff writes GFF, which is read",
+    "a table of RepeatMasker at UCSC": "convert it to BED with `cut -f 6-8`",
+    "a table of RepeatMasker (.out)": "run RepeatMasker -gff, which writes GFF",
 }
 _EMPTY = "BED features of length 0"
 _MOST_TOLD = 6  # kinds of features that are not used
 BEYOND = "beyond the end of their sequence"
-CUT = "reach beyond the end of their sequence, and count within it"
+CUT = "reach beyond the end of their sequence, and are used only within it"
 _SETTINGS = re.compile(r"(track|browser)(\s|\Z)")  # lines of BED files
 _SHORTEST_INTRON = 20  # between parts of an alignment; what is shorter are gaps or frameshifts
 
 
 class UnusedEvidenceWarning(UserWarning):
-    """Some hints, or regions to avoid, have no effect."""
+    """Warns that some hints, or regions to avoid, have no effect."""
 
 
 class Hint(NamedTuple):
-    """What else is known of a gene.
+    """Evidence for a part of a gene.
 
     Attributes
     ----------
     contig : str
+        Name of the sequence.
     kind : {"intron", "CDS", "start", "stop", "donor", "acceptor"}
-        The ends of a CDS need not be those of an exon; at donors introns begin, at acceptors they end.
+        Type of the part. Introns begin at donors and end at acceptors. A CDS need not cover a whole exon.
     start, end : int
-        0-based, half-open.
+        Position, 0-based and half-open.
     strand : {"+", "-", "."}
     support : float
-        Such as the number of reads.
+        Strength of the evidence, such as the number of reads.
     """
 
     contig: str
@@ -77,27 +78,28 @@ class Hint(NamedTuple):
 
 
 def read_hints(source: Source) -> dict[str, list[Hint]]:
-    """Read hints from GFF, or from junctions of STAR (``SJ.out.tab``), by contig.
+    """Read hints, by contig, from GFF or from splice junctions of STAR (``SJ.out.tab``).
 
-    Of GFF the features ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
-    ``stop_codon``, ``dss`` and ``ass`` count, as AUGUSTUS, ProtHint (``prothint_augustus.gff``) or miniprot
-    have them, and no others, such as ``exonpart``. ``mult`` is the support, 1 by default. Between the CDS of
-    one ``Parent``, or ``transcript_id``, are introns. The support of STAR is the number of reads.
+    Used features of GFF are ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
+    ``stop_codon``, ``dss`` and ``ass``, as written by AUGUSTUS, ProtHint (``prothint_augustus.gff``) and
+    miniprot. Others, such as ``exonpart``, are ignored. ``mult`` is the support, 1 by default. The gaps
+    between the CDS of one ``Parent`` or ``transcript_id`` are introns. For STAR the support is the number of
+    reads.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed or not.
 
     Raises
     ------
     DataError
-        Names the file and line that is malformed, and the file that has features, but no hint.
+        A line is malformed, or the file has features, but no hints. The message names the file and the line.
 
     Warns
     -----
     UnusedEvidenceWarning
-        Some features are of other types, or there are none.
+        Some features are of other types, or there are no features.
     """
     lines = Lines(source)
     found: dict[str, list[Hint]] = defaultdict(list)
@@ -122,37 +124,37 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
                     introns[Hint(a.contig, "intron", a.end, b.start, a.strand, support)] = None
         for intron in introns:
             found[intron.contig].append(intron)
-        rule = f"Hints are features of the types {', '.join(_KINDS)}."
+        rule = f"Hints must have one of the types {', '.join(_KINDS)}."
         _tell_unused(lines.name, "hint", used, unused, rule)
     return dict(found)
 
 
 def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
-    """Read what genes are to keep away from, by contig: of GFF RNA and repeats; of BED everything.
+    """Read regions where no genes are predicted, by contig: RNA and repeats in GFF, all regions in BED.
 
-    Features of GFF are used if their type ends in ``RNA``, as tRNAscan-SE and barrnap write them, but not
-    ``mRNA`` and long ones that are not coding; if it names repeats or transposons, such as ``repeat_region``
-    and ``dispersed_repeat``; or if their source is a finder of repeats, such as RepeatMasker.
+    A feature of GFF is used if its type ends in ``RNA``, as written by tRNAscan-SE and barrnap (but not
+    ``mRNA`` and long non-coding RNA); if its type names repeats or transposons, such as ``repeat_region`` and
+    ``dispersed_repeat``; or if its source is a repeat finder, such as RepeatMasker.
 
     Parameters
     ----------
     source : path or file object
-        Compressed by gzip or not.
+        Compressed or not.
 
     Returns
     -------
     dict of str to list of (int, int)
-        0-based, half-open.
+        Start and end of each region, 0-based and half-open, by contig.
 
     Raises
     ------
     DataError
-        Names the file and line that is malformed, and the file that has features, but none of these.
+        A line is malformed, or the file has features, but none of these. The message names file and line.
 
     Warns
     -----
     UnusedEvidenceWarning
-        Some features are of other types, or there are none.
+        Some features are of other types, or there are no features.
     """
     lines = Lines(source)
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -180,7 +182,7 @@ def read_regions(source: Source) -> dict[str, list[tuple[int, int]]]:
             (used if is_used else unused)[_told(columns)] += 1
             if is_used:
                 found[part.contig].append((part.start, part.end))
-        rule = "Regions to avoid are RNA (such as tRNA, rRNA) and repeats, and all that BED files have."
+        rule = "Regions to avoid are RNA (such as tRNA, rRNA) and repeats, or all regions of a BED file."
         _tell_unused(lines.name, "region to avoid", used, unused, rule)
     return dict(found)
 
@@ -190,14 +192,14 @@ def _told(columns: list[str]) -> str:
 
 
 def _tell_unused(name: str, what: str, used: Counter[str], unused: Counter[str], rule: str) -> None:
-    """Warn of features that count for nothing; refuse a file without any other."""
+    """Warn of features that are not used; refuse a file without used features."""
     n = unused.total()
     most = [f"{count:,} {kind}" for kind, count in unused.most_common(_MOST_TOLD)]
     more = [f"{len(unused) - _MOST_TOLD} other types"] if len(unused) > _MOST_TOLD else []
     if not used and unused:
-        raise DataError(f"{name}: found no {what} among {n:,} features: {', '.join(most + more)}. {rule}")
+        raise DataError(f"{name}: none of {n:,} features is a {what}: {', '.join(most + more)}. {rule}")
     if not used:
-        warn(f"{name}: found no {what}: the file has no features", UnusedEvidenceWarning)
+        warn(f"{name}: the file has no features, so no {what}", UnusedEvidenceWarning)
     elif unused:
         warn(
             f"{name}: {n:,} of {n + used.total():,} lines are not used: {', '.join(most + more)}. "
@@ -223,7 +225,7 @@ def _of_line(number: int, text: str) -> tuple[Hint | None, str, str]:
     if kind is None:
         return None, "", _told(columns)
     if part.strand not in ("+", "-", "."):
-        raise DataError(f"found the strand {shown(part.strand)}, expected '+', '-' or '.'")
+        raise DataError(f"the strand must be '+', '-' or '.', not {shown(part.strand)}")
     support = _read_support(attributes.get("mult", "1"))
     return Hint(part.contig, kind, part.start, part.end, part.strand, support), parent, kind
 
@@ -234,26 +236,26 @@ def _read_support(text: str) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found < float("inf"):
-        raise DataError(f"found the support {shown(text)}, expected a number >= 0")
+        raise DataError(f"the support must be a number >= 0, not {shown(text)}")
     return found
 
 
 def place_of(start: int, end: int, n: int) -> str:
-    """What is to be told of where a span lies on a sequence of n bases: nothing if it is within."""
+    """The problem of a span on a sequence of n bases; "" if it lies within."""
     return BEYOND if start >= n else CUT if end > n else ""
 
 
 def misplaced_text(found: Counter[str], n: int) -> str:
-    """How many of n hints or regions have no effect, by the reason, as warnings tell it; empty for none."""
+    """The text of a warning: how many of n hints or regions have no effect, by reason; "" for none."""
     without = Counter({reason: count for reason, count in found.items() if reason != CUT and count})
     each = ", ".join(f"{count:,} {reason}" for reason, count in without.most_common())
-    told = [f"{without.total():,} of {n:,} have no effect where they are: {each}"] if without else []
+    told = [f"{without.total():,} of {n:,} have no effect: {each}"] if without else []
     told += [f"{found[CUT]:,} of {n:,} {CUT}"] if found[CUT] else []
-    return ". ".join([*told, "Are they of this assembly, and do positions count from 1?"] if told else [])
+    return ". ".join([*told, "Do they fit this assembly, and do positions count from 1?"] if told else [])
 
 
 def tell_misplaced(what: str, found: Counter[str], n: int, unused: dict[str, Counter[str]] | None) -> None:
-    """Add what is found to what callers count, or warn of it where they count nothing."""
+    """Add the counts to `unused`, or warn of them if it is None."""
     if unused is not None:
         unused.setdefault(what, Counter()).update(found)
     elif text := misplaced_text(found, n):

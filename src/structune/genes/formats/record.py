@@ -35,20 +35,22 @@ class Transcript:
         Name of the sequence that it lies on.
     strand : {"+", "-"}
     exons : tuple of (int, int)
-        Start and end of each coding part, start and stop codon included, untranslated parts left out;
-        0-based, half-open, ascending along the contig on either strand.
+        Start and end of each coding part, with start and stop codon, but without untranslated parts; 0-based,
+        half-open, ascending along the contig on either strand.
     name, gene : str
-        Transcripts of one gene share the latter.
+        Names of the transcript and of its gene, which several transcripts may share.
     score : float, optional
-        How sure a prediction is.
+        Probability of a prediction, from 0 to 1.
     partial : (bool, bool)
-        Whether a prediction goes on before its start and behind its end, along the contig, as at ends of it.
+        Whether the gene continues before its start and after its end, along the contig, such as beyond an end
+        of the contig.
     notes : tuple of (str, str)
-        What else is known of it, by name, as in the last column of GFF3.
+        Further attributes, as names and values, as in the last column of GFF3.
     phase : int
-        Bases at its beginning, by strand, of a codon that begins before it, if it is partial there.
+        Number of bases at its beginning, by strand, that belong to a codon that begins before it (0 to 2).
+        Not 0 only if it is partial there.
     code : int, optional
-        NCBI's number of its genetic code, where a file says so, or predictions have another than 11.
+        NCBI number of its genetic code, if the file gives it, or if a prediction uses another one than 11.
     """
 
     contig: str
@@ -66,18 +68,18 @@ class Transcript:
         for text in (self.contig, self.name, self.gene):
             check_name(text)
         if self.strand not in ("+", "-"):
-            raise self._refused(f"found the strand {shown(str(self.strand))}, expected '+' or '-'")
+            raise self._refused(f"the strand must be '+' or '-', not {shown(str(self.strand))}")
         if not self.exons:
-            raise self._refused("found no coding parts")
+            raise self._refused("there are no coding parts")
         if self.start < 0:
-            raise self._refused(f"found its start at {self.start}, expected 0 or more")
+            raise self._refused(f"the start must be 0 or more, not {self.start}")
         for a, b in self.exons:
             if a >= b:
-                raise self._refused(f"found a part from {a} to {b}, expected its start below its end")
+                raise self._refused(f"the start of each part must be below its end, not {a} and {b}")
         for a, b in self.introns:
             if b < a:
                 raise self._refused(
-                    f"found a part that starts at {b} after one that ends at {a}, expected them apart"
+                    f"parts must be in order without overlap, but one ends at {a} and the next starts at {b}"
                 )
 
     def _refused(self, problem: str) -> DataError:
@@ -85,17 +87,17 @@ class Transcript:
 
     @property
     def start(self) -> int:
-        """First position of the coding parts, from 0."""
+        """Start of the first coding part, 0-based."""
         return self.exons[0][0]
 
     @property
     def end(self) -> int:
-        """Position behind the coding parts."""
+        """End of the last coding part, 0-based and half-open."""
         return self.exons[-1][1]
 
     @property
     def introns(self) -> Exons:
-        """What lies between the coding parts, ascending along the contig."""
+        """Start and end of each gap between coding parts, ascending along the contig."""
         return tuple((a, b) for (_, a), (b, _) in pairwise(self.exons))
 
     @property
@@ -105,31 +107,31 @@ class Transcript:
 
     @property
     def phases(self) -> tuple[int, ...]:
-        """For each of `exons`, how many bases at its beginning, by strand, belong to the codon before it."""
+        """For each of `exons`, the number of bases at its beginning, by strand, that end the last codon."""
         # after `before` coding bases (before - phase) % 3 of a codon are read: it lacks the rest, modulo 3
         lengths = [b - a for a, b in (self.exons if self.strand == "+" else reversed(self.exons))]
         phases = tuple((self.phase - before) % 3 for before in accumulate(lengths[:-1], initial=0))
         return phases if self.strand == "+" else phases[::-1]
 
     def coding_sequence(self, sequence: str) -> str:
-        """The coding parts of `sequence`, that of the contig, joined and read along the strand."""
+        """Return the coding parts of the contig's `sequence`, joined and read along the strand."""
         joined = "".join(sequence[a:b] for a, b in self.exons)
         return along_strand(joined, self.strand)
 
     def protein(self, sequence: str, code: int = 1, starts: Collection[str] | None = None) -> str:
-        """Translation of the whole codons, without the stop codon at the end.
+        """Translate the whole codons, without the stop codon at the end.
 
-        A start codon at the beginning gives M, unless it goes on before it. An unknown residue is X. Bases
-        before the first and behind the last whole codon are left out.
+        A start codon at the beginning gives M, unless the gene continues before it. Unknown residues are X.
+        Bases before the first and after the last whole codon are ignored.
 
         Parameters
         ----------
         sequence : str
-            That of the contig.
+            Sequence of the contig.
         code : int
-            NCBI's number of the genetic code: 1 the standard code, 11 that of bacteria and archaea.
+            NCBI number of the genetic code: 1 is the standard code, 11 that of bacteria and archaea.
         starts : collection of str, optional
-            Start codons, in upper case; by default all those of the code.
+            Start codons, in upper case; by default all start codons of the genetic code.
         """
         table = genetic_code(code)
         coding = self.coding_sequence(sequence).upper()[self.phase :]
@@ -142,8 +144,8 @@ class Transcript:
 
 
 class Skipped(NamedTuple):
-    """A transcript of a file that was left out, and why; its start and end, where it lies in one place: the
-    end is beyond that of the sequence if it goes across the origin of a circle."""
+    """A transcript that was skipped, with the reason. `span` is its start and end, 0-based and half-open, if
+    it lies in one place; across the origin of a circle, the end is beyond the end of the sequence."""
 
     contig: str
     name: str
@@ -152,7 +154,7 @@ class Skipped(NamedTuple):
 
 
 def skipped_text(skipped: Iterable[Skipped]) -> str:
-    """How many transcripts were skipped for each reason, with the first names: a text for warnings."""
+    """Return a text for warnings: the number of skipped transcripts by reason, and some of their names."""
     names: dict[str, list[str]] = defaultdict(list)
     for one in skipped:
         names[one.reason].append(one.name)
@@ -161,17 +163,17 @@ def skipped_text(skipped: Iterable[Skipped]) -> str:
 
 @dataclass(frozen=True)
 class AnnotatedSequence:
-    """A sequence of DNA and the transcripts on it.
+    """A DNA sequence and the transcripts on it.
 
     Attributes
     ----------
     name : str
     sequence : str
-        In the letters of the file: lower case, which often marks repeats, is kept.
+        Nucleotides as in the file; lower case, which often marks repeats, is kept.
     transcripts : tuple of Transcript
-        By start.
+        Transcripts, sorted by start.
     skipped : tuple of Skipped
-        Transcripts of the file that could not be used.
+        Transcripts of the file that could not be used, with the reasons.
     """
 
     name: str
@@ -184,15 +186,15 @@ class AnnotatedSequence:
         for transcript in self.transcripts:
             if transcript.end > len(self.sequence):
                 raise DataError(
-                    f"transcript {shown(transcript.name)}: found its end at {transcript.end}, expected it "
-                    f"within the {len(self.sequence)} bases of {shown(self.name)}"
+                    f"transcript {shown(transcript.name)} ends at {transcript.end}, but {shown(self.name)} "
+                    f"has only {len(self.sequence)} bases"
                 )
 
 
 def check_name(text: str) -> None:
     """Refuse a name that is empty, or holds what is no text."""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise DataError(f"found the name {shown(text)}, expected UTF-8 text")
+        raise DataError(f"a name must be UTF-8 text and not empty, unlike {shown(text)}")
 
 
 def along_strand(bases: str, strand: str) -> str:
@@ -211,7 +213,7 @@ def genetic_code(code: int) -> CodonTable.CodonTable:
     """NCBI's genetic code of a number; refuses one that there is not."""
     tables = CodonTable.unambiguous_dna_by_id
     if not isinstance(code, Integral) or isinstance(code, bool) or code not in tables:
-        raise DataError(f"found the genetic code {code!r}, expected one of {', '.join(map(str, tables))}")
+        raise DataError(f"there is no genetic code {code!r}. Codes: {', '.join(map(str, tables))}")
     return tables[code]
 
 
@@ -229,14 +231,14 @@ def by_gene(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
 
 
 class CodingProblem(StrEnum):
-    """What a transcript lacks."""
+    """A reason why a transcript cannot be a complete gene."""
 
-    LENGTH = "length no multiple of three"
+    LENGTH = "length is not a multiple of three"
     START = "no start codon"
     STOP = "no stop codon"
-    STOP_WITHIN = "a stop codon within"
-    SHORT_INTRON = "a short intron"
-    SPLICE_SITES = "an intron without its splice sites"
+    STOP_WITHIN = "an internal stop codon"
+    SHORT_INTRON = "an intron that is too short"
+    SPLICE_SITES = "an intron without splice sites"
 
 
 def coding_problems(
@@ -247,21 +249,21 @@ def coding_problems(
     donors: Collection[str] = ("GT", "GC"),
     min_intron: int = 4,
 ) -> list[CodingProblem]:
-    """What keeps a transcript from being a gene, in the order of `CodingProblem`.
+    """Return the reasons why a transcript cannot be a complete gene, in the order of `CodingProblem`.
 
     Parameters
     ----------
     transcript : Transcript
     sequence : str
-        That of the contig, in upper or lower case.
+        Sequence of the contig, in upper or lower case.
     code : int
-        NCBI's number of the genetic code, for the stop codons; a `DataError` if there is none.
+        NCBI number of the genetic code, which gives the stop codons. A `DataError` if there is no such code.
     starts : collection of str
-        Start codons, in upper case.
+        Allowed start codons, in upper case.
     donors : collection of str
-        First two bases of introns; the last two are AG.
+        Allowed first two bases of introns; the last two must be AG.
     min_intron : int
-        Least length of an intron.
+        Smallest length of an intron, in bases.
     """
     coding = transcript.coding_sequence(sequence).upper()
     stops = genetic_code(code).stop_codons
@@ -289,16 +291,16 @@ def is_cut(t: Transcript, sequence: str) -> bool:
 
 
 def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = True) -> list[tuple[str, str]]:
-    """Pairs of genes whose spans overlap, in the order of where they begin.
+    """Return the pairs of genes whose spans overlap, sorted by start.
 
     The span of a gene goes from the first to the last coding base of its transcripts, introns included.
 
     Parameters
     ----------
     transcripts : iterable of Transcript
-        On any number of contigs.
+        Transcripts on any number of contigs.
     strands_apart : bool
-        Whether genes on different strands never overlap.
+        Whether genes on different strands never count as overlapping.
     """
     by_place: dict[tuple[str, str], list[Transcript]] = defaultdict(list)
     for t in transcripts:

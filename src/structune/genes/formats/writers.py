@@ -1,4 +1,4 @@
-"""Genes as GFF3, GenBank and tables, and as FASTA of their coding sequences and proteins."""
+"""Writing genes as GFF3, GenBank and tables, and their coding sequences and proteins as FASTA."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _whole(isoforms: Sequence[Transcript]) -> Transcript:
 
 
 def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
-    """Write transcripts as GFF3, which `read_gff3` gives back.
+    """Write transcripts as GFF3, which `read_gff3` can read again.
 
-    A gene, its mRNA, and their CDS lines with phases; IDs begin with ``gene:``, ``transcript:``, ``CDS:``. A
-    gene and an mRNA span the coding parts. The score of a gene is the best of its transcripts'. What goes on
-    beyond an end is marked by ``partial``, ``start_range`` and ``end_range``, as by NCBI; genetic codes are
-    ``transl_table`` of CDS lines, and notes stand in the line of the mRNA.
+    Each gene has a gene line, an mRNA line per transcript, and CDS lines with phases. IDs begin with
+    ``gene:``, ``transcript:`` and ``CDS:``. Genes and mRNAs span the coding parts. The score of a gene is the
+    best score of its transcripts. Partial genes are marked by ``partial``, ``start_range`` and ``end_range``,
+    as by NCBI. CDS lines have the genetic code as ``transl_table``, mRNA lines the notes.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
     Raises
     ------
     DataError
-        Names the transcript whose name is taken, and the gene on two contigs or strands.
+        Two transcripts have the same name, or a gene lies on two contigs or strands.
     """
     save(target, GFF3_HEAD + gff3_text(transcripts))
 
@@ -63,10 +63,10 @@ def gff3_text(transcripts: Iterable[Transcript]) -> str:
     given, lines = list(transcripts), list[str]()
     for name, n in Counter(t.name for t in given).items():
         if n > 1:
-            raise DataError(f"transcript {shown(name)}: found the name again, expected another one")
+            raise DataError(f"the name {shown(name)} belongs to {n} transcripts; names must be unique")
     for gene, isoforms in by_gene(given).items():
         if len({(t.contig, t.strand) for t in isoforms}) > 1:
-            raise DataError(f"gene {shown(gene)}: found it on two contigs or strands, expected one")
+            raise DataError(f"gene {shown(gene)} lies on two contigs or strands; it must lie on one")
         # of one transcript the line is that of the transcript: making another one takes as long as the text
         gene, whole = quote(gene, safe=_IN_NAME), _whole(isoforms) if len(isoforms) > 1 else isoforms[0]
         lines.append(_line(whole, "gene", f"ID=gene:{gene};Name={gene}{_goes_on(whole)}"))
@@ -113,7 +113,7 @@ def write_proteins(target: Source, genomes: Iterable[AnnotatedSequence], code: i
         Compressed by gzip where the path ends in ``.gz``.
     genomes : iterable of AnnotatedSequence
     code : int
-        NCBI's number of the genetic code of transcripts that have none.
+        NCBI number of the genetic code for transcripts without a `code`.
     """
     save(target, "".join(proteins_text(genome, code) for genome in genomes))
 
@@ -151,10 +151,10 @@ def _fasta(t: Transcript, letters: str) -> str:
 
 
 def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
-    """Write sequences with their genes as GenBank, with the proteins.
+    """Write sequences as GenBank, with their genes and proteins.
 
-    Names of genes of more than 50 letters are without that of the contig, if they begin with it: readers put
-    a blank into a name that takes two lines.
+    Gene names longer than 50 letters lose the contig name at their beginning, because readers insert a blank
+    into names that take two lines.
 
     Parameters
     ----------
@@ -162,12 +162,12 @@ def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: in
         Compressed by gzip where the path ends in ``.gz``.
     genomes : iterable of AnnotatedSequence
     code : int
-        NCBI's number of the genetic code of transcripts that have none.
+        NCBI number of the genetic code for transcripts without a `code`.
 
     Raises
     ------
     DataError
-        There is no such genetic code; names the gene on two strands.
+        There is no such genetic code, or a gene lies on two strands.
     """
     save(target, "".join(genbank_text(genome, code) for genome in genomes))
 
@@ -182,7 +182,7 @@ def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[st
     record = SeqRecord(Seq(genome.sequence), id=name, name=name, description="", annotations=kind)
     for gene, isoforms in by_gene(genome.transcripts).items():
         if len({t.strand for t in isoforms}) > 1:
-            raise DataError(f"gene {shown(gene)}: found it on two strands, expected one")
+            raise DataError(f"gene {shown(gene)} lies on two strands; it must lie on one")
         whole = _whole(isoforms)
         short = gene if len(gene) <= _ROOM else gene.removeprefix(f"{whole.contig}.")
         record.features.append(SeqFeature(_location(whole), "gene", qualifiers={"gene": short}))
@@ -218,11 +218,11 @@ def _location(t: Transcript) -> SimpleLocation | CompoundLocation:
 
 
 def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
-    """Write transcripts as a table, tab-separated, with a line of names of columns.
+    """Write transcripts as a tab-separated table with a header line.
 
-    Positions count from 1, and ends are included, as in GFF3: exons are ``5-12,21-26``. ``partial`` says
-    whether a gene goes on before its start, behind its end, or both; it is empty for whole genes. ``notes``
-    are those of GFF3.
+    Positions count from 1 and ends are inclusive, as in GFF3; exons are written as ``5-12,21-26``.
+    ``partial`` is "before", "behind" or both if the gene continues before its start or after its end, and
+    empty for complete genes. ``notes`` are those of GFF3.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Self-training on a genome that nobody annotated, from a model that suits."""
+"""Self-training on a prokaryotic genome without annotation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ENOUGH_TO_LEARN = {1000: 200_000, 500: 1_000_000}  # bases, in contigs of so ma
 
 
 class LittleToLearnWarning(UserWarning):
-    """A genome is too small, or its contigs too short, for self-training to gain."""
+    """Warns that a genome is too small, or its contigs too short, for self-training to improve the model."""
 
 
 def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) -> ProkaryoticGeneFinder:
@@ -70,7 +70,7 @@ def _warn_of_little(letters: Sequence[Letters]) -> None:
     sizes = np.array([part.size for part in letters], np.int64)
     if not any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
         some = ", or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
-        text = f"found {sizes.sum():,} bases, expected {some}: adapting may find less than the model as it is"
+        text = f"adapting to {sizes.sum():,} bases may find fewer genes than the model alone; it needs {some}"
         warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 
 
@@ -88,8 +88,8 @@ def _learner(finder: OrfFinder) -> ProkaryoticGeneFinder:
 
 
 def _first_genes(finder: OrfFinder, shard: OrfShard, letters: Sequence[Letters]) -> NDArray[np.int8]:
-    """Those that a finder finds; by one of metagenomes also those in doubt, for learning rather gives up on
-    genes than finds others. Those in doubt do not go on beyond their contigs, where most would be wrong.
+    """The genes that a finder finds. A metagenome finder also gives doubtful ones, since training drops genes
+    more easily than it adds them; but none beyond the ends of contigs, where most would be wrong.
     """
     w = finder.coef_
     if isinstance(finder, MetagenomeFinder):

@@ -42,11 +42,11 @@ class OrfExamples(Examples):
 
 
 def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfExamples:
-    """Examples of about five genes each, cut in the middle between genes that do not overlap.
+    """Cut examples of about five genes each, in the middle between genes that do not overlap.
 
-    Left out are genes that are no candidates, with those that they overlap or touch. Of several that end at
-    one stop codon the longest counts that makes sense, and the others are no matter. Sequences without genes
-    are left out, too: nobody may have looked for them.
+    Genes that are not candidates are skipped, with those that they overlap or touch. Of several genes with
+    the same stop codon the longest valid one counts. Sequences without genes are skipped, because they may
+    not have been annotated.
     """
     found = OrfExamples()
     for s, sequence in enumerate(annotated):
@@ -66,13 +66,13 @@ def cut_genomes(annotated: Iterable[AnnotatedSequence], rules: OrfRules) -> OrfE
             kept.update(genes)
         for t, problem in problems.items():
             if t not in kept:
-                reason = problem or "overlaps or touches a gene that was left out"
+                reason = problem or "overlaps or touches a skipped gene"
                 found.skipped.append(Skipped(sequence.name, t.gene, reason, (t.start, t.end)))
     return found
 
 
 def cut_between(shard: OrfShard) -> OrfShard:
-    """The same of sequences whose genes are all known, and encoded already."""
+    """Cut encoded sequences, all genes of which are known, in the same way."""
     pieces = list[tuple[int, int, int]]()
     for s in range(len(shard)):
         part = shard.part(s, CANDIDATES)
@@ -83,7 +83,7 @@ def cut_between(shard: OrfShard) -> OrfShard:
 
 
 def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) -> dict[Transcript, str]:
-    """What keeps transcripts from being learned from, or nothing; by position, one for each stop codon."""
+    """Why each transcript cannot be used for training, or ""; by position, one for each stop codon."""
     of_stop: dict[tuple[str, int], list[tuple[bool, int, Transcript, str]]] = {}
     # Of one stop codon the longest transcript without a problem counts; where all have one, the longest.
     # Other starts at the same stop say nothing against it.
@@ -103,14 +103,14 @@ def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) ->
 
 def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
     if any(t.partial):
-        return "not whole"
+        return "incomplete"
     if len(t.exons) > 1:
         return "in several parts"
     if t.length < rules.shortest:
         return f"shorter than {rules.shortest} bases"
     problem = next(map(str, coding_problems(t, bases, rules.code, STARTS)), "")
     if problem == CodingProblem.STOP_WITHIN and not coding_problems(t, bases, WITHOUT_TGA, STARTS):
-        return f"{problem}, by the genetic code {WITHOUT_TGA} none"
+        return f"{problem}, but none with genetic code {WITHOUT_TGA}"
     return problem
 
 

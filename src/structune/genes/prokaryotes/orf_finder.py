@@ -1,4 +1,4 @@
-"""What finders of genes without introns share: sequences in, genes out; and which suits a genome."""
+"""Base class of the finders of genes without introns, and the choice of a model for a genome."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def known_pieces(sequences: Sequence[AnnotatedSequence]) -> Iterator[Piece]:
 
 @parameters
 class OrfFinder(StructuredEstimator):
-    """Finds genes without introns among the open reading frames of sequences.
+    """Base class of finders of genes without introns.
 
     Attributes
     ----------
     has_introns, needs_tracks, is_of_many : bool
-        Whether genes have introns, numbers come with each base, and it is for organisms that are not known.
+        Whether genes have introns, whether `predict` needs tracks, and whether the model is for metagenomes.
     """
 
     has_introns = needs_tracks = is_of_many = False
@@ -95,7 +95,7 @@ class OrfFinder(StructuredEstimator):
         return {name: factor * precision for name, precision in self._usual_penalty.items()}
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
-        """Encoded sequences, of which the letters are given, with all that scores depend on."""
+        """Encoded sequences with everything that scores depend on; `letters` are those of the sequences."""
         return shard
 
     def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
@@ -107,28 +107,28 @@ class OrfFinder(StructuredEstimator):
     def predict(
         self, X: Any, avoid: Any = None, unused: dict[str, Counter[str]] | None = None
     ) -> list[tuple[Transcript, ...]]:
-        """The most probable genes of each sequence.
+        """Predict the most probable set of genes of each sequence.
 
         Parameters
         ----------
         X : list of str or AnnotatedSequence
         avoid : list of lists of (int, int), optional
-            Start and end of what no gene of each sequence has more than twenty bases of, such as genes of
-            RNA, as `read_regions` reads them.
+            Regions of each sequence, such as RNA genes: start and end, as `read_regions` returns them. No
+            predicted gene has more than twenty bases in them.
         unused : dict of str to Counter of str, optional
-            Gets how many regions to "avoid" have no effect, by the reason. By default there is a warning.
+            Receives how many regions to "avoid" have no effect, by reason, in place of a warning.
 
         Returns
         -------
         list of tuples of Transcript
-            By start; the score is the probability, None with losses other than "log". A gene that begins
-            before or ends behind what is known of its sequence lacks a start or a stop codon, and is marked
-            as `partial`.
+            Genes by start. The score is the probability of the gene; None with losses other than "log". A
+            gene that continues beyond an end of its sequence or into a gap lacks a start or a stop codon, and
+            is marked as `partial`.
 
         Warns
         -----
         UnusedEvidenceWarning
-            Some regions lie beyond the end of their sequence.
+            Some regions lie or reach beyond the end of their sequence.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)
@@ -175,18 +175,20 @@ class OrfFinder(StructuredEstimator):
         return [tuple(of) for of in genes]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """F1 of genes, both ends of which must be right; X and y are as in `fit`."""
+        """Return the F1 of predicted genes, from 0 to 1; a gene is correct if both its ends are.
+
+        X and y are as in `fit`.
+        """
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated))
 
     @property
     def genetic_code(self) -> tuple[int, tuple[str, ...]]:
-        """NCBI's number of the genetic code, and the start codons of genes: by others that the code has, such
-        as CTG, only parts of genes begin."""
+        """NCBI number of the genetic code, and the start codons of proteins: ATG, GTG and TTG."""
         return self.code, STARTS
 
     def with_code(self, code: int) -> Self:
-        """The same for another genetic code, by NCBI's number, which must exist: its stop codons count."""
+        """Return the model for another genetic code, given by its NCBI number; the stop codons change."""
         self._check_fitted()
         other = copy(self)
         other.set_params(code=code)
@@ -202,7 +204,7 @@ class OrfFinder(StructuredEstimator):
         finder = cls(**options)
         graph = finder._graph()
         if graph.weight_names() != names:
-            raise ModelFileError("the weights are those of another gene model")
+            raise ModelFileError("the weights do not belong to this gene model: the file is damaged")
         finder._unpack_fit(graph.n_weights, header, arrays)
         finder.set_params(**options)
         finder.graph_, finder.skipped_ = graph, []
@@ -215,26 +217,28 @@ class OrfFinder(StructuredEstimator):
 def nearest_node(
     model: MultitaskEstimator, X: Sequence[str | AnnotatedSequence], code: int | None = None
 ) -> str:
-    """The inner node of a tree of organisms whose model suits a genome best.
+    """Return the name of the inner node of a tree of organisms whose model suits a genome best.
 
-    It is sure of most: the sum of the lengths of the genes that it finds, times their probabilities. A
-    million bases count, those of long sequences first. Leaves are surer than they should be: of an organism
-    that has one, give the name. Near are genomes whose words are alike, which need not be the next of kin.
+    The best node has the highest expected number of bases in genes: the sum of gene lengths times gene
+    probabilities. It is computed on a million bases, of the longest sequences first. Leaves are not
+    considered, because they are overconfident; if the organism is a leaf, give its name. The nearest node has
+    similar words, and need not be the closest relative.
 
     Parameters
     ----------
     model : MultitaskEstimator
-        Of `ProkaryoticGeneFinder`.
+        Tree of `ProkaryoticGeneFinder` models.
     X : list of str or AnnotatedSequence
+        The genome.
     code : int, optional
-        NCBI's number of the genetic code; by default that of the model.
+        NCBI number of the genetic code; by default that of the model.
 
     Raises
     ------
     CapabilityError
-        Not a tree of such models, or one without probabilities.
+        The model is not such a tree, or has no probabilities.
     DataError
-        There is no such code.
+        There is no such genetic code.
     """
     return nearest(model, X, code or _finder(model).graph_.rules.code)[0]
 
@@ -244,40 +248,42 @@ def nearest(
 ) -> tuple[str, int]:
     """The node of `nearest_node`, and the genetic code that it is for: by default that of `suited_code`."""
     if not isinstance(model, MultitaskEstimator):
-        raise CapabilityError(f"found {type(model).__name__}, expected a MultitaskEstimator")
+        raise CapabilityError(f"the model must be a MultitaskEstimator, not a {type(model).__name__}")
     return _suited(model, _sample(X))[:2] if code is None else (_surest(model, _sample(X), code)[0], code)
 
 
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
-    """The genetic code that suits a genome: that of the model, or 11, or 4, by which TGA is no stop codon.
+    """Return the genetic code that suits a genome: that of the model, 11, or 4 (TGA is not a stop codon).
 
-    Another than that of the model, if there are 50,000 bases, of which the model, or the surest of a tree, is
-    sure of two in five (see `nearest_node`), as of all bacteria and archaea. 4, if these are more than 1.15
-    times as many as with 11; in place of a code of the stops of 4, 11, if they are 1.03 times as many; in
-    place of codes of other stops, one by which they are 1.15 times as many.
+    Codes are compared by the expected number of bases in genes (see `nearest_node`); for a tree, by that of
+    its best node. 4 is preferred to 11 if it has more than 1.15 times as many. The preferred code replaces
+    that of the model, if its stop codons differ, under two conditions: there are at least 50,000 bases, more
+    than 40 % of them expected in genes; and this number is more than 1.15 times that of the model's code, or
+    1.03 times if the model's code has the stop codons of 4.
 
     Parameters
     ----------
     model : MetagenomeFinder, ProkaryoticGeneFinder or MultitaskEstimator
-        A finder, or a tree of prokaryotic ones.
+        A finder, or a tree of prokaryotic finders.
     X : list of str or AnnotatedSequence
+        The genome.
 
     Raises
     ------
     CapabilityError
-        Not such a model, or one without probabilities.
+        The model is not one of these, or has no probabilities.
     """
     return _suited(model, _sample(X))[1]
 
 
 def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple[int, float] | None:
-    """The code of `suited_code`, if it is another one, and how many times as sure the finder is by it."""
+    """The code of `suited_code` if it differs from the model's, and the factor of bases that it gains."""
     _, code, gain = _suited(finder, _sample(X))
     return None if code == finder.graph_.rules.code else (code, gain)
 
 
 def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float:
-    """The share of a genome's bases that a finder is sure of; 0 of less than 50,000."""
+    """The expected share of a genome's bases in genes; 0 if there are less than 50,000 bases."""
     sample = _sample(X)
     n = sum(map(len, sample))
     return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= _FEW else 0.0
@@ -327,11 +333,11 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
         model._check_fitted("model_")
         found = model.model_
     elif not isinstance(model, OrfFinder):
-        raise CapabilityError(f"found {type(model).__name__}, expected a finder of genes without introns")
+        raise CapabilityError(f"the model must be a prokaryotic gene finder, not a {type(model).__name__}")
     else:
         model._check_fitted()
     if not isinstance(found, OrfFinder) or not found.has_probabilities:
-        raise CapabilityError("expected a finder with loss='log', whose genes have probabilities")
+        raise CapabilityError("this needs a model with loss='log', whose genes have probabilities")
     return found
 
 

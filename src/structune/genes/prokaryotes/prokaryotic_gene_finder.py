@@ -1,4 +1,4 @@
-"""The gene finder of bacteria and archaea: genes without introns, with scikit-learn's face."""
+"""The gene finder of bacteria and archaea: genes without introns, with the API of scikit-learn."""
 
 from __future__ import annotations
 
@@ -28,70 +28,76 @@ _STARTS, _TRUST = ("learned", "annotated"), 4.0
 
 @parameters
 class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
-    """Genes of bacteria and archaea by a conditional random field, with regularisation that it can learn.
+    """Find genes of bacteria and archaea by a conditional random field; the regularization can be tuned.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the genes. The others count wrong
-        starts and stops. "ramp" finds most genes, for annotations have mistakes, but gives no probabilities.
+        Loss function that training minimizes. "log": negative log-probability of the annotated genes.
+        "margin": margin loss; its cost counts wrong starts and stops. "ramp": the ramp loss, which limits the
+        influence of mistakes in the annotation. It finds the most genes, but gives no probabilities.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name (the usual one for others). By default tuned; without a tuner about what that finds on a
-        thousand genes, which serves ten genes too; ten times that for losses of costs, and 1 for groups that
-        are no kinds. It may be 0 beside `l1`.
-    groups : {"kind", "single", "separate"} or callable
-        Which weights share a regularization strength. "kind": those of one kind of feature (codons, words of
-        two codons, start codons, ribosome-binding sites, lengths, bases around starts, gaps between genes).
-        "single": all. "separate": none. Or those that a function of a weight's name gives one group name.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
+        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default tuned. Without
+        tuning, groups without a number get values close to those tuned on a thousand genes, which also suit
+        ten genes; ten times as much for the losses "margin" and "ramp". Groups other than those of "kind" get
+        1. 0 is allowed only for groups with an `l1` above 0.
+    groups : "kind", "single", "separate", or callable
+        Groups of weights that share a regularization strength. "kind": one group per type of feature (codons,
+        words of two codons, start codons, ribosome-binding sites, lengths, bases around starts, gaps between
+        genes). "single": one group for all weights. "separate": one group per weight. A callable takes the
+        name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number for all groups, or one per group name (0 for groups without a name here).
+        Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
+        with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" is "implicit", or None with
-        `penalty`, `l1` and the like (see `StructuredEstimator`). "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
+        "implicit" and "direct" need the log loss.
     code : int
-        Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
+        NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
-        Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
+        Whether to predict only genes within their sequence. If False, genes may continue beyond its ends.
     starts : {"learned", "annotated"}
-        How the starts of predicted genes are chosen. "learned": by signals that are learned from at least 200
-        training genes, whose starts may be wrong (`StartModel`). "annotated": as the structure has learned
-        from the annotated starts. Has no effect on folders of shards and trees of tasks, where genes begin as
-        annotated.
+        Model that chooses the starts of predicted genes. "learned": a model of start signals, trained without
+        the annotated starts, which may be wrong; needs 200 training genes (`StartModel`). "annotated": the
+        weights that training fits to the annotated starts. Folders of shards and trees of tasks always use
+        "annotated".
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. An example has about five genes. Or a splitter of scikit-learn, or its splits.
+        5; by default 2 folds. An example has about five genes. Or a scikit-learn splitter, or its splits.
     warm_start : bool
-        Start at the weights of the previous fit; "auto" keeps its precisions, and other tuners start anew.
+        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
+        tuners choose them anew.
     random_state : int
-        Random seed of held-out splits.
+        Random seed of the held-out splits.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     graph_ : OrfGraph
-        The structure.
+        The structure of the model.
     starts_ : StartModel or None
-        What chooses the start codons of genes, where it was learned; else the structure does.
+        Model that chooses the start codons of genes; None if there is none, and the weights choose them.
     skipped_ : list of Skipped
-        Training genes that were left out, and why.
+        Training genes that were skipped, with the reasons.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results that every fit keeps: see `structune.learning.StructuredEstimator`.
 
     Notes
     -----
-    Candidates are the start codons ATG, GTG and TTG on both strands, each with the next stop codon in its
-    frame, from 90 bases on. Neighbours may overlap by up to 60 bases, so no gene lies within another. There
-    are no other start codons, frameshifts, stop codons that are read through, RNA genes or pseudogenes.
-    Sequences are linear: genes across the origin of a circle are not found. In predictions genes may go
-    beyond the ends of a sequence, and of a gap in it: ten or more unknown bases in a row.
+    Candidate genes begin with ATG, GTG or TTG on either strand, end with the next stop codon in frame, and
+    have at least 90 bases. Neighbors may overlap by up to 60 bases, so no gene lies within another. There are
+    no other start codons, frameshifts, readthrough of stop codons, RNA genes or pseudogenes. Sequences are
+    linear: genes across the origin of a circular genome are not found. Predicted genes may continue beyond
+    the ends of a sequence, and into a gap (ten or more unknown bases in a row).
     """
 
     _learns_tasks = True
@@ -112,27 +118,27 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     starts_: StartModel | None = field(default=None, init=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn from annotated sequences, all genes of which are known.
+        """Fit the model to sequences in which all genes are annotated.
 
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
-            Nucleotides in upper or lower case; U counts as T, letters other than these as unknown bases.
+            Sequences in upper or lower case. U counts as T, and other IUPAC codes as unknown bases.
         y : list of lists of Transcript, optional
-            The genes of each sequence, if X has none.
+            Genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
         groups : array-like, shape (n_sequences,), optional
-            Genes of sequences of one group stay on one side of every held-out split.
+            Group of each sequence. Genes of one group are never split between training and held-out data.
 
         Raises
         ------
         DataError
-            Names the sequence that cannot be used; or no gene is left.
+            A sequence cannot be used, which the message names, or no gene is left to train on.
 
         Warns
         -----
         SkippedGenesWarning
-            Some genes cannot be learned from: see `skipped_`.
+            Some genes cannot be used for training: see `skipped_`.
         """
         texts = list[str]()
         examples = self._encode_training(X, y, sample_weight, groups, texts)
@@ -149,7 +155,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     def _encode_training(
         self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, texts: Any = None
     ) -> Encoded:
-        """As for all estimators; the sequences of the examples are added to `texts`."""
+        """Encode training data; the sequences of the examples are added to `texts`."""
         if self.starts not in _STARTS:
             raise DataError(f"starts={self.starts!r}: expected one of {_STARTS}")
         annotated, graph = annotated_sequences(X, y), self._graph()
@@ -163,7 +169,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         return Encoded(graph, shard, kept, {"graph_": graph, "skipped_": examples.skipped, "starts_": None})
 
     def fit_known(self, shard: OrfShard) -> Self:
-        """Learn from sequences that are encoded, all genes of which are known; refuses those without."""
+        """Fit the model to encoded sequences in which all genes are known; there must be genes."""
         examples = cut_between(shard)
         report(len(examples), [])
         return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))
@@ -187,13 +193,13 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
 
     @classmethod
     def pretrained(cls, X: Any = None) -> ProkaryoticGeneFinder:
-        """A model that comes with structune, of a tree of seven bacteria and six archaea of genetic code 11.
+        """Load a pretrained model, from a tree of seven bacteria and six archaea with genetic code 11.
 
         Parameters
         ----------
         X : list of str or AnnotatedSequence, optional
-            A genome: the model is that of the node of the tree that is nearest to it (`nearest_node`), for
-            the genetic code that suits it (`suited_code`); else that of the root.
+            A genome. The model is then that of the node of the tree that is nearest to it (`nearest_node`),
+            with the genetic code that suits it (`suited_code`). By default the model of the root.
         """
         tree = load_shipped("structune.genes.prokaryotes")
         root: ProkaryoticGeneFinder = tree.model(tree.tree_.root)

@@ -1,9 +1,9 @@
-"""Choice of the regularisation from the data: each tuner takes a `TuningProblem`.
+"""Tuners that choose the regularization from the data; each solves a `TuningProblem`.
 
-- ``implicit``: descends a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
-- ``majorize``: integrates the precisions out (Foo, Do & Ng 2009), and may calibrate them by held-out loss;
-  ``DirectTuner`` there minimises the same objective at once
-- ``grid``: one precision for all, by trial
+- ``implicit``: minimizes a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
+- ``majorize``: integrates the precisions out (Foo, Do & Ng 2009), and can calibrate them by held-out loss;
+  its ``DirectTuner`` minimizes the same objective in one run
+- ``grid``: tries values that all groups share
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Grid search over precisions: the baseline of both papers."""
+"""Grid search over precisions, the baseline of both papers on tuning."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ _Point = tuple[FloatArray, FloatArray]
 
 @dataclass
 class GridTuner:
-    """Tries every precision, and keeps the one of lowest held-out loss; of equals, the highest.
+    """Tuner that tries all precisions of a grid and keeps the one with the lowest held-out loss.
 
-    With an l1 penalty beside it, an elastic net: every pair of a precision and a multiple of the penalty.
-
-    Of losses with kinks, which bound the cost of predictions, that cost itself is what is held out.
+    Of equally good precisions it keeps the highest. The precision (inverse prior variance) is the L2 penalty.
+    With an l1 penalty (elastic net) it tries all pairs of a precision and a factor of the l1 penalty. Margin
+    and ramp losses are bounds on the cost of predictions; for these the held-out cost itself decides.
 
     Parameters
     ----------
     values : sequence of float
-        Precisions; 2^-10 .. 2^10 by default, as in the papers.
+        Precisions to try; by default 2^-10 .. 2^10, as in the papers.
     product : bool
-        A product grid, one value a group; by default one value for all.
+        Whether to try all combinations of values, one value per group. By default all groups share one value.
     l1 : sequence of float
-        What the l1 penalty of the problem is multiplied by. Falling, with `warm`, they are a path.
+        Factors of the l1 penalty to try. In falling order with `warm`, they form a regularization path.
     warm : bool
-        Start each fit at the weights of the one before. Off, as in the papers, each starts at zero.
+        Start each fit from the weights of the previous one. By default each fit starts at zero, as in the
+        papers.
     fit_tolerance : float
+        Tolerance of the fits.
     refit : bool
         Fit on all data at the end.
     """
@@ -59,10 +61,11 @@ class GridTuner:
         for name in ("values", "l1"):
             given = getattr(self, name)
             if not are_positive(given) or np.ndim(given) != 1 or not len(given):
-                raise DataError(f"{name}={given!r}: expected finite numbers > 0, one at least")
+                raise DataError(f"{name}={given!r}: expected at least one finite number > 0, and no others")
         if len(self.values) ** axes * len(self.l1) > _MOST_POINTS:
             raise DataError(
-                f"a product grid of {len(self.values)} values for {axes} groups has too many points"
+                f"a product grid of {len(self.values)} values for {axes} groups has too many points: "
+                f"the limit is {_MOST_POINTS:,}"
             )
         l1 = np.zeros(n_groups) if problem.l1 is None else problem.l1
         points = product(product(np.log(self.values), repeat=axes), self.l1)
@@ -71,7 +74,7 @@ class GridTuner:
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
         """Try the grid, and fit with its best point."""
         if not problem.splits:
-            raise DataError("the grid needs held-out data: found a problem without splits")
+            raise DataError("the grid tuner needs held-out data, but the problem has no splits")
         points = self._points(problem)
         with monitor or Monitor() as monitor:
             return _Search(self, problem, monitor, points).run()

@@ -1,4 +1,4 @@
-"""A held-out loss minimised over the log precisions of the prior, by its gradient through the optimum.
+"""Minimizes a held-out loss over the log precisions of the prior, by its gradient through the optimum.
 
 Do, Foo & Ng 2007. First the search, then the gradient, and a model of the loss further off.
 """
@@ -37,6 +37,7 @@ FARTHEST = 3.0  # that a log precision may be moved at once
 SPREAD = (BOUNDS[1] - BOUNDS[0]) / 4  # of their prior, around the usual ones
 _SHRINK, _GROW = 0.5, 1.5  # of a box: their product is below 1, so that no way to and fro goes on for ever
 _SHARE = 0.01  # of what a move should gain: what the fits that tell of it may leave undone
+_EASY = 0.03  # of the loss at w = 0: a held-out loss that is lower counts as that much where the search ends
 _L1 = 0.1  # the usual factor of an l1 penalty: of 0.1, 0.2 and 0.3 the lowest held-out loss over four corpora
 _MOST_PRODUCTS = 6  # for each linear system of the search: it goes on from the solution before
 
@@ -48,41 +49,44 @@ _KEPT = ("n_evaluations", "first_loss", "first_doubt", "status")
 
 @dataclass
 class ImplicitTuner:
-    """Minimises a held-out loss over the log precisions, by its implicit gradient.
+    """Tuner that minimizes a held-out loss over the log precisions, by its implicit gradient.
 
-    Each log precision goes to the lowest point of a model of the loss in a box of its own, which is halved
-    where the slope changes its sign, and else grows by half where the move ended at its edge (as in resilient
-    propagation, Riedmiller & Braun 1993). The model is that of Gauss and Newton with a diagonal Hessian, and
-    knows how far precisions move weights. Fits are as exact as what the move should gain asks for, and go on
-    from those before (Pedregosa 2016). To the held-out loss is added a prior of the log precisions, normal
-    around those of a fit without tuning: few examples tell little. Precisions stay between 2^-10 and 2^14, a
-    range of four standard deviations of that prior.
-
-    With an l1 penalty, the logarithm of a factor of it is one more hyperparameter: derivatives are those of
-    the weights that are not zero (Bertrand et al. 2022).
+    The precision (inverse prior variance) of a group is its L2 penalty. The held-out loss gets a normal prior
+    of the log precisions around those of a fit without tuning, which decides if there are few examples.
+    Precisions stay between 2^-10 and 2^14, a range of four standard deviations of that prior.
 
     Parameters
     ----------
     start : float or array-like, shape (n_groups,), optional
-        Precision of every group to begin with; by default that of a fit without tuning.
+        Initial precision of every group; by default that of a fit without tuning.
     max_evaluations : int
-        Of the held-out loss; each is one warm-started fit and one linear system per split.
+        Maximum number of evaluations of the held-out loss. Each needs one warm-started fit and one linear
+        system per split.
     tolerance : float
-        Ends when the model expects the next move to lower the held-out loss by less than this share.
+        The search ends when the next move is expected to lower the held-out loss by less than this share of
+        it, or by less than this share of 3 % of the loss at w = 0, if that is more.
     fit_tolerance : float
-        Of the last fit, on all data.
+        Tolerance of the final fit on all data.
     refit : bool
-        Fit on all data at the end. The precisions stay as they are: the loss is a sum over examples and the
-        precision belongs to the prior of the weights, which more data does not change.
+        Fit on all data at the end, with the same precisions: a precision belongs to the prior, which does not
+        change with more data.
     hessian : {"exact", "complex-step", "finite-difference"}, optional
-        How products with the Hessian of the loss are made; by default as the estimator makes them.
+        How products with the Hessian of the loss are computed; by default as in the estimator.
 
     Notes
     -----
-    At the end the precisions are compared with those of a fit without tuning, which stay where the held-out
-    loss has not fallen by more than the number of precisions that the held-out data determine: so much would
-    fall by chance (Akaike 1974; MacKay 1992 for the number). With an l1 penalty they are not compared: a fit
-    without tuning has no zeros.
+    Each log precision moves to the minimum of a model of the loss within a box. The box is halved when the
+    slope changes its sign. Otherwise it grows by half when the move ended at its edge, as in resilient
+    propagation (Riedmiller & Braun 1993). The model is a Gauss-Newton model with a diagonal Hessian. It
+    includes how far precisions move weights. Fits are as exact as the expected gain requires, and start from
+    the previous ones (Pedregosa 2016).
+
+    At the end, the result is compared with a fit without tuning. The precisions without tuning are kept
+    unless the held-out loss is lower by more than the number of precisions that the held-out data determine,
+    which is what chance alone would gain (Akaike 1974; MacKay 1992 for the number).
+
+    With an l1 penalty, the logarithm of a factor of it is one more hyperparameter. Derivatives use the
+    nonzero weights (Bertrand et al. 2022). There is no comparison then: a fit without tuning has no zeros.
     """
 
     start: Any = None
@@ -97,19 +101,19 @@ class ImplicitTuner:
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
         """Choose the precisions of `problem.groups`, and fit with them."""
         if not problem.splits:
-            raise DataError("the implicit tuner needs held-out data: found a problem without splits")
+            raise DataError("the implicit tuner needs held-out data, but the problem has no splits")
         problem.require_smooth("the implicit tuner")
         if problem.l1 is not None and not problem.l1.any():
             problem = replace(problem, l1=None)
         if problem.l1 is not None and problem.parent is not None:
-            raise DataError("found an l1 penalty and a parent, expected one of the two")
+            raise DataError("an l1 penalty and a parent cannot be combined")
         if self.start is not None and not are_positive(self.start):
             raise DataError(f"start={self.start!r}: expected a precision > 0")
         if self.hessian is not None:
             problem = problem.with_hessian(self.hessian)
         n_groups = len(problem.groups)
         if np.shape(self.start) not in ((), (1,), (n_groups,)):
-            raise DataError(f"start={self.start!r}: expected one precision, or {n_groups}, one a group")
+            raise DataError(f"start={self.start!r}: expected one precision, or {n_groups}, one per group")
         with monitor or Monitor() as monitor:
             search = _Search(self, problem, monitor)
             status = search.run()
@@ -180,7 +184,7 @@ class _Search:
         step, gain = self._lowest()
         self.monitor.history[-1]["possible_gain"] = gain
         # what loose fits expect is not believed; those that were asked for less than is enough are not loose
-        enough, asked = self.tuner.tolerance * abs(self.loss), self.expected
+        enough, asked = self._enough, self.expected
         exact = (asked is not None and asked <= enough) or undone <= enough
         if gain <= enough and exact:
             self.status = "converged"
@@ -218,6 +222,13 @@ class _Search:
             passes=self.passes.spent,
         )
         return points
+
+    @property
+    def _enough(self) -> float:
+        """The gain below which the search ends."""
+        # where nearly all is predicted a share of what is left is no gain that anybody would see
+        least = _EASY * sum(split.heldout.at_zero.value for split in self.problem.splits)
+        return self.tuner.tolerance * max(abs(self.loss), least)
 
     def _slope(self, points: list[HyperGradient], d: FloatArray) -> FloatArray:
         """Of the loss and its prior, in the hyperparameters."""
@@ -261,7 +272,7 @@ class _Search:
         chance = unit * float(np.sum(curvature / (curvature + np.maximum(self.tightness, 1e-300))))
         if self.tuner.start is None and self.first_loss - self.first_doubt - self.loss > chance:
             return
-        points = self.evaluate(self.center, self.tuner.tolerance * abs(self.loss), "untuned")
+        points = self.evaluate(self.center, self._enough, "untuned")
         untuned = _loss(points)
         if untuned - self.loss <= chance:
             self.points, self.at, self.loss = points, self.center, untuned

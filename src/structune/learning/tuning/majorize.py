@@ -1,4 +1,4 @@
-"""Majorisation-minimisation with the hyperparameters integrated out (Foo, Do & Ng 2009)."""
+"""Majorization-minimization with the hyperparameters integrated out (Foo, Do & Ng 2009)."""
 
 from __future__ import annotations
 
@@ -52,47 +52,49 @@ def are_many(n_weights: int, weighted_parts: float) -> bool:
 
 
 class CollapseWarning(UserWarning):
-    """The update drives the weights to zero: they are many more than the data determine."""
+    """The update drives the weights to zero, because the data cannot determine so many weights."""
 
 
 @dataclass
 class MajorizeTuner:
-    """Updates of the precisions and fits with them, in turns (algorithm 2 of the paper).
+    """Tuner that alternates updates of the precisions with fits (algorithm 2 of Foo, Do & Ng 2009).
 
-    The update is ``C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta)``.
+    The precision (inverse prior variance) of a group is its L2 penalty. The update for group j with n_j
+    weights is ``C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta)``.
 
     Parameters
     ----------
     alpha, beta : float
-        Shape and rate of the Gamma prior of each precision. By default beta is 1, as in the paper, where all
-        weights count, and 0.01 where the effective number does, which keeps no group from being switched off.
+        Shape and rate of the Gamma prior of each precision. By default, beta is 1 if all weights count, as in
+        the paper, and 0.01 with the effective number of weights, so that groups can be switched off.
     count : {"auto", "all", "effective"}
-        What n_j counts: all weights of a group, as in the paper, or those that the data determine,
-        n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992). Where no matrix gives these at a low cost, their bounds
-        count: sum_i h_i / (C_j + h_i) over the weights of the group, with h the diagonal of H. Of structures
-        without a Hessian as a matrix two updates are made. "auto" is "effective" if there are fewer than ten
-        labelled parts (tokens, examples) a weight (but not by bounds with fewer than ten weights a group),
-        and where "all" collapses: when the fit has lost half of what the first one gained over w = 0. Losses
-        with kinks have no effective numbers.
+        Definition of n_j. "all": the number of weights of the group, as in the paper. "effective": the number
+        that the data determine, n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992). If a Hessian matrix is too costly,
+        its upper bound is used: sum_i h_i / (C_j + h_i) over the weights of the group, with h the diagonal of
+        H. Structures without a Hessian matrix get two updates then. "auto": "effective" if there are fewer
+        than ten labeled parts (tokens, examples) per weight (but no bounds with fewer than ten weights per
+        group), or if "all" collapses, that is, if the fit loses half of the first fit's gain over w = 0.
+        Losses with kinks have no effective numbers.
     start : float, optional
-        Precision of every group to begin with: by default 1, as in the paper, or in regression, where
-        features may have any unit, the mean square of the group's features.
+        Initial precision of every group. By default 1, as in the paper; in regression, where features may
+        have any unit, the mean square of the group's features.
     max_iterations : int
+        Maximum number of updates.
     tolerance : float
-        Ends when no log precision is further than this from where the updates lead, by the rate at which
-        their moves become smaller. With the effective number of weights, which no update has to lower
-        anything, each move goes there at once, or up to four times as far as the update says.
+        The updates end when every log precision is within this distance of its estimated limit, which is
+        extrapolated from the last two moves. With the effective number of weights, each move goes to this
+        limit at once, but at most four times as far as the update says.
     fit_tolerance : float
-        Of the last fit, as of `fit_l2`. Those before are ten times looser, or a hundred times where one
-        precision for all weights is calibrated.
+        Tolerance of the final fit, as in `fit_l2`. Earlier fits are ten times looser, or a hundred times if
+        one precision for all weights is calibrated.
     noise_floor : float
-        In regression, where the noise variance is integrated out too: the least that it may be, as a share of
-        the mean square of the outputs. With as many weights as examples there would be no other bound.
+        Smallest noise variance in regression, as a share of the mean square of the outputs. Without it, the
+        variance could vanish if there are as many weights as examples.
     calibrated : bool, optional
-        At the end multiply all precisions by the factor of the lowest held-out loss, where the problem has
-        splits that hold out ten examples (tokens) at least: the update leaves out that the loss is less
-        curved where weights are larger, and so asks for too much regularisation. By default where bounds
-        count, which are too high as well. See `best_factor`.
+        Whether to multiply all precisions at the end by the factor with the lowest held-out loss; the splits
+        must hold out at least ten examples (tokens). The update ignores that the loss is less curved at
+        larger weights, and so regularizes too much. By default, precisions are calibrated if the bounds of
+        the effective numbers are used, which are too high as well. See `best_factor`.
     """
 
     alpha: float = 0.0
@@ -170,7 +172,7 @@ class _Steps:
         """Of C at t = 0."""
         given = self.tuner.start
         if given is not None and np.ndim(given):
-            raise DataError(f"start={given!r}: expected one precision")
+            raise DataError(f"start={given!r}: expected one precision for all groups")
         if given is not None or not self.risk.quadratic:
             return np.full(len(self.groups), np.log(given or 1.0))
         # the variance of w . x is 1 / C times the mean square of the features: C = that, for scores of about
@@ -254,14 +256,14 @@ class _Steps:
         if kept or self.effective or self.collapsed:
             return
         self.collapsed, self.effective = True, self.tuner.count == "auto" and self.risk.smooth
-        remedy = "going on with" if self.effective else "count='effective' goes on with"
+        remedy = "Tuning continues with" if self.effective else "Try count='effective', which uses"
         remedy += " the effective number of weights"
         if not self.risk.smooth:
-            remedy = "tuning='grid' may do better"
+            remedy = "Try tuning='grid'"
         warnings.warn(
-            f"the precisions grow and the weights collapse to zero: the training loss rose from "
+            f"the penalties grow and the weights collapse to zero: the training loss rose from "
             f"{self.first_loss:.6g} to {self.loss:.6g} ({at_zero:.6g} at w = 0). There are more weights than "
-            f"the data determine; {remedy}",
+            f"the data can determine. {remedy}",
             CollapseWarning,
             stacklevel=4,
         )
@@ -363,19 +365,20 @@ def best_factor(
 
 @dataclass
 class DirectTuner:
-    """Minimises ``loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)`` at once by L-BFGS, from w = 0.
+    """Tuner that minimizes ``loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)`` by L-BFGS, from w = 0.
 
-    The baseline of Foo, Do & Ng 2009. Not convex: where a group has many weights, w = 0 is a minimum of it,
-    and the search seldom leaves. `MajorizeTuner` minimises it from the other side, and does better.
+    This is the baseline of Foo, Do & Ng 2009. The objective is not convex. In groups with many weights, w = 0
+    is a local minimum, which the search seldom leaves. `MajorizeTuner` has the same objective and does
+    better.
 
     Parameters
     ----------
     alpha, beta : float
-        The Gamma prior of each precision.
+        Shape and rate of the Gamma prior of each precision.
     max_iterations : int
-        Iterations of L-BFGS.
+        Maximum number of iterations of L-BFGS.
     fit_tolerance, noise_floor
-        As of `MajorizeTuner`.
+        As in `MajorizeTuner`.
     """
 
     alpha: float = 0.0
@@ -386,7 +389,7 @@ class DirectTuner:
     needs_splits = False
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
-        """Fit on all data; the precisions are those of the majorising quadratic at the end."""
+        """Fit on all data; the precisions are those of the majorizing quadratic at the end."""
         problem.require_smooth("the direct tuner")
         monitor, risk = monitor or Monitor(), problem.full
         passes = PassCount.of(monitor, *problem.risks)
@@ -417,8 +420,8 @@ class DirectTuner:
             if sizes[is_off].sum() > 0.5 * sizes.sum():
                 names = ", ".join(np.array(problem.groups.names)[is_off][:_MOST_NAMED])
                 warn(
-                    f"most weights are switched off: half the square of those in the groups {names} is less "
-                    f"than beta={self.beta:g}. tuning='direct' seldom leaves that minimum; expected a "
+                    f"most weights are practically zero: in the groups {names}, half their sum of squares is "
+                    f"less than beta={self.beta:g}. tuning='direct' seldom leaves that minimum. Use a "
                     "smaller beta, or tuning='majorize', which has the same objective",
                     CollapseWarning,
                 )

@@ -1,4 +1,4 @@
-"""What every tuner is given, and what it gives back."""
+"""The problem that every tuner gets, and the result that it returns."""
 
 from __future__ import annotations
 
@@ -59,26 +59,27 @@ class Split:
 
 @dataclass(frozen=True)
 class TuningProblem:
-    """Data and groups of the hyperparameters to choose.
+    """Data of a tuning problem, and the groups of weights whose precisions are tuned.
 
     Attributes
     ----------
     full : Risk
-        On all training data.
+        Risk on all training data.
     groups : Groups
+        Groups of the weights.
     splits : tuple of Split
-        One held-out split, or K folds; empty where the tuner needs none.
+        One held-out split or K folds; empty if the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
-        For the fit on all data, as `Split.parent`, which all splits have then: for the implicit tuner.
+        For the implicit tuner: weights whose multiple, gamma times these, is the mean of the prior in the fit
+        on all data. All splits then have a `Split.parent`, too.
     name : str
-        Of one of several problems, by which a checkpoint tells them apart.
+        Name of the problem, if a checkpoint has several.
     l1 : ndarray, shape (n_groups,), optional
-        Weights of an l1 penalty beside the precisions, which the grid and the implicit tuner multiply by a
-        factor that they choose.
+        L1 penalty of each group. The grid and the implicit tuner choose a factor of it.
     usual : ndarray, shape (n_groups,), optional
         Precisions of a fit without tuning; 1 by default.
     dealt : str
-        Digest of the examples of all splits, by which a checkpoint tells them apart.
+        Digest of the examples of all splits, by which a checkpoint recognizes them.
     """
 
     full: Risk
@@ -93,15 +94,15 @@ class TuningProblem:
     def __post_init__(self) -> None:
         n = self.groups.index.size
         if n != self.full.n_weights:
-            raise DataError(f"found groups for {n} weights, expected {self.full.n_weights}")
+            raise DataError(f"the groups are for {n} weights, but the risk has {self.full.n_weights}")
 
     @property
     def risks(self) -> list[Risk]:
-        """All of them, that on all training data first."""
+        """All risks; the one on all training data comes first."""
         return [self.full, *(risk for split in self.splits for risk in (split.train, split.heldout))]
 
     def with_hessian(self, method: str) -> TuningProblem:
-        """The same problem, with products with the Hessian that are made in another way (`Risk`)."""
+        """Return the problem with another method for products with the Hessian (see `Risk`)."""
         splits = (
             replace(each, train=each.train.with_hessian(method), heldout=each.heldout.with_hessian(method))
             for each in self.splits
@@ -112,8 +113,8 @@ class TuningProblem:
         """Raise `CapabilityError` if the loss has kinks."""
         if not self.full.smooth:
             raise CapabilityError(
-                f"{who} needs a smooth loss, found {type(self.full.loss).__name__}: expected tuning='grid', "
-                "'majorize' or None"
+                f"{who} needs a smooth loss, and {type(self.full.loss).__name__} is not smooth: use "
+                "tuning='grid', 'majorize' or None"
             )
 
     @classmethod
@@ -133,31 +134,44 @@ class TuningProblem:
         strata: Any = None,
         origin: FloatArray | None = None,
     ) -> TuningProblem:
-        """Split all training examples at random, by the example or by `example_groups`.
+        """Build a problem by splitting the training examples at random.
 
         Parameters
         ----------
+        structure : Structure
+            Structure of the model.
+        loss : Loss
+            Loss that training minimizes.
         data : Shard or ShardFolder
-            Of a folder whole shards are held out: the folds that its examples were dealt to.
+            Training examples. Of a folder, whole folds are held out, as they were assigned when it was
+            written.
+        groups : Groups
+            Groups of the weights.
         splits : bool
             Whether to hold anything out.
         cv : float, int, or splitter
-            Share of the examples (or of their groups, or of the folds of a folder) to hold out; or number of
-            folds, each of which is held out once, and the held-out losses are added; or, for a shard, a
-            splitter of scikit-learn, or its list of splits. None: `possible_parts`.
+            Share of the examples (or of their groups, or of the folds of a folder) to hold out. Or number of
+            folds; each is held out once, and the held-out losses are added. Or, for a shard, a scikit-learn
+            splitter or a list of its splits. None is two folds, or a share of 0.2 for a folder.
         example_groups : array-like, shape (n_examples,), optional
-            Examples of one group stay on one side of every split. These, strata and random_state are not
-            looked at with a folder, whose examples were dealt to folds, by groups, when it was written.
+            Group of each example. Examples of one group stay on the same side of every split. A folder
+            ignores these, strata and random_state.
+        random_state : int
+            Random seed of the splits.
+        executor : Executor, optional
+            Executor that computes the risks; one thread by default.
+        hessian : str
+            Method for products with the Hessian, as in `Risk`.
         strata : array-like, shape (n_examples,), optional
-            Every part of a split has about the same share of each, where that can be; one held-out part of
-            groups is not stratified.
+            Class of each example, for stratified splits. With groups and a share, splits are not stratified.
         origin : ndarray, shape (n_weights,), optional
-            Of all risks: where the prior has its mean.
+            Mean of the prior for all risks.
 
         Raises
         ------
         DataError
-            Too few examples or folds to split, or splits with an empty part or with a group on both sides.
+            There are too few examples or folds to split, a part of a split is empty, or a group is on both
+            sides.
         """
         if cv is None:
             cv = possible_parts(data, example_groups) or SHARE
@@ -191,7 +205,7 @@ def _splits_of_folds(data: ShardFolder, cv: Any, wanted: bool) -> _Dealt:
     if not wanted:
         return every, [], ""
     if len(every) < max(2, cv):
-        raise DataError(f"{data.path}: found {len(every)} folds, expected at least {max(2, cv)}")
+        raise DataError(f"{data.path}: the folder has {len(every)} folds, but cv needs {max(2, cv)}")
     # a share takes some folds together, at least one, and not all; a number takes as many, each in turn
     n = min(len(every) - 1, max(1, round(cv * len(every))))
     parts = [every[:n]] if cv < 1 else [[fold] for fold in every[: int(cv)]]
@@ -215,7 +229,7 @@ def _splits_of_examples(n: int, cv: Any, wanted: bool, groups: Any, strata: Any,
             found, what = len(set(groups)), "groups of examples"
         reason: Any = error
         if found < least:
-            reason = f"found {found} {what}, expected at least {least} to hold some out"
+            reason = f"there are {found} {what}, but at least {least} are needed to hold some out"
         raise DataError(f"cannot split {n} examples: {reason}") from None
     return None, pairs, digest(*chain.from_iterable(pairs))
 
@@ -247,11 +261,11 @@ def _checked(n: int, pairs: Sequence[Any], groups: Any) -> list[tuple[IntArray, 
     """Splits that the caller gave, as numbers of examples, which may be masks."""
     found = [(np.arange(n)[np.asarray(train)], np.arange(n)[np.asarray(test)]) for train, test in pairs]
     if not found or not all(part.size for pair in found for part in pair):
-        raise ValueError("found an empty part or no split, expected examples in each")
+        raise ValueError("there is no split, or a split with an empty part")
     for train, heldout in found if groups is not None else ():
         of = list(groups)
         if not {of[k] for k in train}.isdisjoint(of[k] for k in heldout):
-            raise ValueError("a group is on both sides of a split, expected a splitter of groups")
+            raise ValueError("a group is on both sides of a split: use a splitter for groups")
     return found
 
 
@@ -267,29 +281,30 @@ def mark_chosen(history: Sequence[dict[str, Any]], log_precision: FloatArray) ->
 
 @dataclass
 class TuningResult:
-    """What a tuner chose.
+    """Result of a tuner.
 
     Attributes
     ----------
     log_precision : ndarray, shape (n_groups,)
-        d, on the scale of all training data if `refit`, else of the training part.
+        Logarithms of the tuned precisions, for all training data if `refit`, else for the training part.
     w : ndarray, shape (n_weights,)
-        Weights fitted with it: on all data after the refit, else on the (first) training part.
+        Weights fitted with these: on all data after the refit, else on the (first) training part.
     status : str
-        "converged", "iterations", "budget" or "interrupted".
+        How the search ended: "converged", "iterations", "budget" or "interrupted".
     heldout_loss : float or None
-        Summed over splits, for the tuners that hold data out.
+        Held-out loss, summed over the splits, if the tuner holds data out.
     passes : float
-        Passes over all training data spent (gradient-equivalents), the refit included.
+        Passes over all training data (in units of gradients), including the refit.
     history : list of dict
+        One record per step.
     noise : float, optional
-        Variance that divides the loss beside the precisions, where it was integrated out.
+        Noise variance, if it was integrated out; it divides the loss.
     gamma : float, optional
-        Share of the weights of the parent in the mean of the prior.
+        Share of the parent's weights in the mean of the prior.
     l1 : ndarray, shape (n_groups,), optional
-        Weights of the l1 penalty, where there was one.
+        L1 penalty of each group, if there was one.
     risk : Risk, optional
-        What was fitted, on all training data.
+        Risk on all training data, which was fitted.
     """
 
     log_precision: FloatArray
@@ -305,7 +320,7 @@ class TuningResult:
 
     @property
     def precision(self) -> FloatArray:
-        """Of each group, beside a loss that is not divided by the noise; shape (n_groups,)."""
+        """Precision of each group for a loss that is not divided by the noise, shape (n_groups,)."""
         return np.asarray(np.exp(self.log_precision) * (1.0 if self.noise is None else self.noise))
 
 
@@ -345,12 +360,12 @@ class PassCount:
 
 
 def make_tuner(tuning: str | Tuner) -> Tuner:
-    """A tuner by name, or the tuner itself.
+    """Return a tuner by its name, or check and return a tuner object.
 
     Raises
     ------
     DataError
-        An unknown name, or a tuner with a setting that it cannot have.
+        The name is unknown, or a setting of the tuner is invalid.
     """
     if not isinstance(tuning, str):
         if isinstance(tuning, type) or not hasattr(tuning, "tune"):

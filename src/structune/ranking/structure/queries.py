@@ -1,4 +1,4 @@
-"""Documents in the rows of a table, those of a query together: whose they are, sorting them, and NDCG."""
+"""Documents of queries: query ids and offsets, sorting within queries, and NDCG."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_GAIN = 1e300  # sums of gains stay finite
 def check_queries(queries: Any) -> tuple[Array, IntArray]:
     """The query of each document as an array, and offsets, shape (n_queries + 1,).
 
-    Documents ``offsets[q]:offsets[q + 1]`` are those of query q; they must lie together.
+    Documents ``offsets[q]:offsets[q + 1]`` are those of query q; they must be adjacent.
     """
     ids = _ids(queries)
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
@@ -26,8 +26,8 @@ def check_queries(queries: Any) -> tuple[Array, IntArray]:
     for start in starts.tolist():
         if (begun := first.setdefault(ids[start], start)) != start:
             raise DataError(
-                f"document {start}: found the query {ids[start]} again, which began at document {begun}; "
-                "expected the documents of a query together"
+                f"document {start}: the query {ids[start]} occurs again; it began at document {begun}. Put "
+                "the documents of a query together"
             )
     return ids, np.append(starts, ids.size)
 
@@ -46,9 +46,9 @@ def brought_together(queries: Any) -> tuple[Array, IntArray]:
 def _ids(queries: Any) -> Array:
     ids = np.asarray(queries)
     if ids.ndim != 1 or not ids.size:
-        raise DataError(f"found query ids of shape {ids.shape}, expected one a document, and a document")
+        raise DataError(f"queries must have one id per document, and not be empty; shape: {ids.shape}")
     for j in np.flatnonzero(ids != ids)[:1]:
-        raise DataError(f"document {j}: found the query {ids[j]}, expected an id")
+        raise DataError(f"document {j}: the query is {ids[j]}, which is not an id")
     return ids
 
 
@@ -96,10 +96,10 @@ def sorted_positions(offsets: IntArray, *keys: Array) -> IntArray:
 
 @dataclass(frozen=True)
 class Ndcg:
-    """NDCG@k under a convention for gains and discounts, as `structune.ranking.ndcg` has them.
+    """NDCG@k under a convention for gains and discounts (see `structune.ranking.ndcg`).
 
-    The DCG of a query is the sum over its documents of gain times discount, which is 0 after the first k
-    positions; None for k counts all. NDCG divides it by that of the documents sorted by relevance.
+    The DCG of a query is the sum over its documents of gain times discount; the discount is 0 after position
+    k, if k is not None. NDCG divides the DCG by that of the documents sorted by relevance.
     """
 
     convention: str = "letor"
@@ -107,21 +107,21 @@ class Ndcg:
 
     def __post_init__(self) -> None:
         if self.convention not in _CONVENTIONS:
-            raise DataError(f"found the convention {self.convention!r}, expected one of {_CONVENTIONS}")
+            raise DataError(f"convention={self.convention!r}: expected one of {_CONVENTIONS}")
         if self.k is not None and not (isinstance(self.k, Integral) and self.k >= 1):
-            raise DataError(f"found k = {self.k!r}, expected at least 1, or None for all positions")
+            raise DataError(f"k={self.k!r}: expected a whole number >= 1, or None for all positions")
 
     def gains(self, relevance: Any, queries: Array) -> FloatArray:
         """Gain of each document's relevance; errors name the document and its query."""
         values = np.asarray(relevance, dtype=np.float64)
         if values.shape != queries.shape:
-            raise DataError(f"found relevances of shape {values.shape} for {queries.size} documents")
+            raise DataError(f"relevances have the shape {values.shape} for {queries.size} documents")
         with np.errstate(over="ignore"):
             gains = values if self.convention == "scikit-learn" else np.exp2(values) - 1.0
         for j in np.flatnonzero(~((values >= 0.0) & (gains <= LARGEST_GAIN)))[:1]:
             raise DataError(
-                f"document {j}, query {queries[j]}: found the relevance {values[j]}, "
-                f"expected a number >= 0 with a gain of at most {LARGEST_GAIN}"
+                f"document {j}, query {queries[j]}: the relevance {values[j]} is not a number >= 0 with a "
+                f"gain of at most {LARGEST_GAIN}"
             )
         return gains
 

@@ -1,4 +1,4 @@
-"""Linear ranking: the documents of a query in an order, scored by their features and positions."""
+"""Linear ranking: orders of the documents of a query, scored by features and positions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from structune.structure import (
 
 @dataclass(frozen=True)
 class RankingShard(SequenceShard):
-    """Encoded queries; each is an example. Gains, ideal and outputs are empty if relevances are not known."""
+    """Encoded queries, one per example. Gains, ideal and outputs are empty if relevances are unknown."""
 
     offsets: IntArray  # documents of query q are ``offsets[q]:offsets[q + 1]``
     design: Design  # the features of each document
@@ -68,19 +68,19 @@ class RankingShard(SequenceShard):
 
 
 class Ranking(Structure):
-    """Orders of the documents of a query (Le & Smola 2007).
+    """The structured model of rankings: orders of the documents of a query (Le & Smola 2007).
 
-    An output is a permutation, given as the position of each document, from 0; documents x_j at the
-    positions p_j have the features ``F(x, p) = sum_j (p_j + 2)^(-1/4) x_j``. The best order sorts documents
-    by w . x_j, and keeps equal ones in the order in which they were given. The cost is 1 - NDCG@k, and 0
-    for all orders of a query without relevant documents. There is no log-partition: it would be a permanent.
+    An output is a permutation, given as the 0-based position of each document. Documents x_j at positions p_j
+    have the features ``F(x, p) = sum_j (p_j + 2)^(-1/4) x_j``. The best order sorts documents by w . x_j, and
+    keeps equal ones in the given order. The cost is 1 - NDCG@k; it is 0 for all orders of a query without
+    relevant documents. There is no log-partition function: it would be a permanent.
 
     Parameters
     ----------
     features : sequence of str
-        Names; the text before the first ``=`` is the group.
+        Names of the features; the text before the first ``=`` is the group.
     k, convention
-        Of the NDCG, see `Ndcg`.
+        Number of positions that the NDCG counts, and its gains and discounts: see `structune.ranking.ndcg`.
     """
 
     name = "ranking"
@@ -97,30 +97,30 @@ class Ranking(Structure):
         return list(self.feature_names)
 
     def groups(self) -> Groups:
-        """One group per feature-name prefix."""
+        """One group for each prefix of feature names."""
         return Groups.by_name([template_of(name) for name in self.feature_names])
 
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> RankingShard:
-        """Lay out the documents of queries as a shard, whose own outputs are sorted by relevance.
+        """Encode the documents of queries as a shard; the known output sorts them by relevance.
 
         Parameters
         ----------
         inputs : tuple of a matrix, shape (n_documents, n_features), and query ids, shape (n_documents,)
-            The matrix is dense or sparse; the documents of a query lie together.
+            The matrix is dense or sparse; the documents of a query are adjacent.
         outputs : array-like, shape (n_documents,), optional
-            Relevances, numbers >= 0. Equal ones stay in the order given.
+            Relevances, numbers >= 0. Documents of equal relevance stay in the order given.
         """
         if not isinstance(inputs, tuple) or len(inputs) != 2:
             raise DataError(
-                f"found {type(inputs).__name__}, expected a pair of a feature matrix and query ids"
+                f"inputs must be a pair of a feature matrix and query ids, not {type(inputs).__name__}"
             )
         try:
             design = Design.check(inputs[0], self.feature_names, bias=False)
         except DataError as error:
-            raise DataError(f"feature matrix, a document an example: {error}") from error
+            raise DataError(f"feature matrix (one document per row): {error}") from error
         queries, offsets = check_queries(inputs[1])
         if queries.size != len(design):
-            raise DataError(f"found {queries.size} query ids for {len(design)} documents")
+            raise DataError(f"there are {queries.size} query ids for {len(design)} documents")
         weights = check_weights(weights, offsets.size - 1)
         if outputs is None:
             return RankingShard(weights, offsets, design, np.empty(0), np.empty(0), np.empty(0, np.int64))
@@ -136,11 +136,11 @@ class Ranking(Structure):
         check_finite("gains", shard.gains, (n_documents,), LARGEST_GAIN)
         check_finite("ideal gains", shard.ideal, shard.weights.shape)
         if np.any(np.diff(shard.offsets) < 1) or np.any(shard.gains < 0.0):
-            raise DataError("found a query without documents, or gains below 0")
+            raise DataError("a query has no documents, or gains are below 0")
         sound = np.array_equal(shard.outputs, sorted_positions(shard.offsets, -shard.gains))
         ideal = self.ndcg.dcg(shard.gains, shard.outputs, shard.offsets)
         if not sound or not np.allclose(shard.ideal, ideal, rtol=1e-9, atol=0.0):
-            raise DataError("found positions that do not sort by gains, or another sum of theirs")
+            raise DataError("the positions do not sort documents by gain, or the ideal DCG is not theirs")
 
     def scores(self, w: Array, shard: RankingShard) -> Array:
         """w . x of each document, shape (n_documents,)."""
@@ -151,7 +151,7 @@ class Ranking(Structure):
             return self._with_relevances(shard).outputs
         positions = np.asarray(outputs)
         if positions.shape != (shard.n_parts,):
-            raise DataError(f"found positions of shape {positions.shape} for {shard.n_parts} documents")
+            raise DataError(f"positions have the shape {positions.shape} for {shard.n_parts} documents")
         return positions
 
     def _with_relevances(self, shard: RankingShard) -> RankingShard:
@@ -194,9 +194,9 @@ class Ranking(Structure):
         return positions, total + cost * self.cost(shard, positions)
 
     def best_equivalent(self, w: FloatArray, shard: RankingShard) -> tuple[IntArray, FloatArray]:
-        """The best of the orders that sort by relevance, equal relevances by w . x.
+        """The best order that sorts by relevance; documents of equal relevance are sorted by w . x.
 
-        Others cost nothing, too, which differ after position k, or under "letor" in the first two positions.
+        Other orders may also have cost 0: they differ after position k, or, in "letor", in positions 1 and 2.
         """
         scores, gains = self.scores(w, shard), self._with_relevances(shard).gains
         return self._scored(scores, shard, sorted_positions(shard.offsets, -gains, -scores))

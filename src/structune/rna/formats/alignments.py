@@ -22,7 +22,7 @@ _Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by
 
 
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
-    """Read the records of Stockholm alignments, compressed by gzip or not, one alignment at a time.
+    """Read the records of Stockholm alignments, compressed or not, one alignment at a time.
 
     Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
     consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
@@ -154,7 +154,7 @@ class RNAAlignment:
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
-    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed by gzip or not.
+    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed or not.
 
     Parameters
     ----------

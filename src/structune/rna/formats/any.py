@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, shown, source_name
+from structune.files.text import Lines, Source, shown, source_name, without_compression
 from structune.rna.formats.alignments import parse_stockholm
 from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
 from structune.rna.formats.sequences import (
@@ -78,7 +78,7 @@ def read_rna(
     Parameters
     ----------
     source : path or file object
-        A file, compressed by gzip or not, binary or text, which is left open; or a folder, of which the files
+        A file, compressed or not, binary or text, which is left open; or a folder, of which the files
         with a known ending are read in the order of their names.
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
         By default the one of the name's ending (``.fa .fas .fasta .ffn .fna .frn``,
@@ -175,7 +175,7 @@ def _check_format(format: str | None, known: Iterable[str]) -> None:
 
 
 def _format_of_name(source: Source) -> str | None:
-    name = source_name(source).lower().removesuffix(".gz")
+    name = without_compression(source_name(source).lower())
     return _ENDINGS.get(os.path.splitext(name)[1])
 
 

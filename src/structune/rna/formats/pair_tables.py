@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, one_word, save, shown
+from structune.files.text import Lines, Source, one_word, save, shown, without_compression
 from structune.rna.formats.brackets import STRANDS, cut_as, partners, to_dot_bracket
 from structune.rna.formats.sequences import RNARecord, clean_sequence, need_structure
 
@@ -23,7 +23,7 @@ _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
 
 
 def read_ct(source: Source) -> list[RNARecord]:
-    """Read the records of a CT file, compressed by gzip or not.
+    """Read the records of a CT file, compressed or not.
 
     The columns of a base are its index, the letter, the indices of the bases before and after it, its
     partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
@@ -100,7 +100,7 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read the record of a BPSEQ file, compressed by gzip or not; none if it has neither a base nor a name.
+    """Read the record of a BPSEQ file, compressed or not; none if it has neither a base nor a name.
 
     Above the bases there may be comments that start with ``#`` and lines such as ``Organism: ...``. The name
     is that of a line ``#Name: ...`` or ``Filename: ...``, or else the file's without its ending.
@@ -129,7 +129,7 @@ def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
         table.add(number, *words)
     if name or table.rows:
         has_no_name = lines.name.startswith("<")  # standard input
-        stem = "1" if has_no_name else one_word(Path(lines.name.removesuffix(".gz")).stem)
+        stem = "1" if has_no_name else one_word(Path(without_compression(lines.name)).stem)
         yield table.record(name_number, name or stem)
 
 

@@ -104,7 +104,7 @@ def need_structure(record: RNARecord) -> str:
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a FASTA file, compressed by gzip or not, one at a time; they have no structures.
+    """Read the records of a FASTA file, compressed or not, one at a time; they have no structures.
 
     The name is the first word of the header, or the number of the record, from 1, where there is none.
 
@@ -154,7 +154,7 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 
 
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a dot-bracket file, compressed by gzip or not, one at a time.
+    """Read the records of a dot-bracket file, compressed or not, one at a time.
 
     A record is a header ``>name``, which may be missing, its sequence, and its structure with or without an
     energy in parentheses. Sequence and structure may take several lines each. Blank lines and lines that

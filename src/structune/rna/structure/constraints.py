@@ -70,20 +70,21 @@ class PairScores(NamedTuple):
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints on the structure of one sequence of n bases.
+    """Constraints on the structure of one sequence of n bases, and log odds of its bases to be paired.
 
     Parameters
     ----------
     notation : str, length n or 0
-        A character a base, and ``&`` between two strands: ``.`` free, ``x`` unpaired, ``|`` paired, ``<``
-        paired with a base to its right, ``>`` with one to its left, ``(`` and ``)`` with each other.
+        One character per base, and ``&`` between two strands: ``.`` free, ``x`` unpaired, ``|`` paired, ``<``
+        paired with a base to its right, ``>`` with one to its left, ``(`` and ``)`` paired with each other.
     prohibited : sequence of (i, j)
-        Bases, from 0, and through both strands, that do not pair with each other, in either order.
+        Pairs of bases that must not pair with each other, in either order. Bases are numbered from 0, through
+        both strands.
     paired : array-like, shape (n,), optional
-        Score of each base for being paired, whatever its partner, beside that of being unpaired: a log odds,
-        such as probing experiments give, within +-1000. Positive numbers favour pairs.
+        Log odds of each base to be paired, with any partner, against unpaired, such as from probing. They are
+        added to the scores of structures. Positive numbers favor pairs; allowed are -1000 to 1000.
     between : bool
-        Of two strands: pairs between them only.
+        Whether to allow only pairs between two strands, none within a strand.
     """
 
     notation: str = ""
@@ -97,7 +98,7 @@ class Constraints:
         for pair in self.prohibited:
             i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
             if not (isinstance(i + j, Integral) and 0 <= i < j < bases.size):
-                raise DataError(f"found the prohibited pair {pair}, expected two of {bases.size} bases")
+                raise DataError(f"the prohibited pair {pair} is not a pair of two of the {bases.size} bases")
             prohibited.append(bases[[i, j]])
         pairs = np.array([*forced, *prohibited], np.int64).reshape(-1, 2)
         values = [FORCED] * len(forced) + [-np.inf] * len(prohibited)
@@ -108,7 +109,7 @@ class Constraints:
         partner = partners_of(self._forced(), letters.size)
         for i, j, reason, in_long_loop in offences(letters, partner, space):
             if not in_long_loop:  # there may be other pairs in it
-                raise DataError(f"the bases {i} and {j} (from 0) are to pair: found {reason}")
+                raise DataError(f"bases {i} and {j} (from 0) are constrained to pair, but: {reason}")
 
     @property
     def forced(self) -> float:
@@ -124,16 +125,16 @@ class Constraints:
         n = bases.size
         given = np.zeros(n) if self.paired is None else np.array(self.paired, np.float64)
         if given.shape != (n,):
-            raise DataError(f"found scores of shape {given.shape} for {n} bases, expected one each")
+            raise DataError(f"paired has shape {given.shape}, but must have ({n},), one number per base")
         if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
             raise DataError(
-                f"base {bad[0]} (from 0): found the score {given[bad[0]]}, expected one within "
-                f"+-{_MOST_SCORE:g} ('x' in the notation keeps a base unpaired, '|' paired; 0 says nothing)"
+                f"base {bad[0]} (from 0): the log odds {given[bad[0]]} are not within +-{_MOST_SCORE:g}; use 0 "
+                "for no information, and 'x' or '|' in the notation to force a base to be unpaired or paired"
             )
         if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
             raise DataError(
-                f"the scores of bases for being paired add up to {np.abs(given).sum():g}: beside bases that "
-                f"must pair they may add up to {FORCED / 4:g}. Scale them down"
+                f"the absolute log odds of bases to be paired add up to {np.abs(given).sum():g}; with bases "
+                f"that must pair, at most {FORCED / 4:g} is allowed. Scale them down"
             )
         scores[bases] += given[:, None]
         # Scores as the left and as the right base of a pair: "<" must be left, ">" right, "|" either, "x"
@@ -143,7 +144,7 @@ class Constraints:
         if self.between:
             nick = nick_of(letters)
             if nick == letters.size:
-                raise DataError("found one strand, expected two with pairs between strands only")
+                raise DataError("pairs between strands only (between=True, --duplex) need two strands, 'A&B'")
             # Between strands only: no base of the first is a right one, and none of the second a left one.
             scores[:nick, 1] = scores[nick:, 0] = -np.inf
         return scores
@@ -155,5 +156,5 @@ class Constraints:
 def as_constraints(given: Constraints | str | None) -> Constraints | None:
     """Constraints, from themselves or from their notation."""
     if given is not None and not isinstance(given, Constraints | str):
-        raise DataError(f"found constraints of type {type(given).__name__}, expected a str or Constraints")
+        raise DataError(f"constraints of type {type(given).__name__}: use a str or Constraints")
     return Constraints(given) if isinstance(given, str) else given

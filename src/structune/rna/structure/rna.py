@@ -71,24 +71,24 @@ _AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctr
 
 
 class RNA(Structure):
-    """Nested pairs of bases, as in CONTRAfold (Do, Woods & Batzoglou 2006).
+    """Model of RNA secondary structures as nested base pairs (CONTRAfold; Do, Woods & Batzoglou 2006).
 
     Parameters
     ----------
     min_hairpin : int
-        Fewest unpaired bases in a hairpin.
+        Smallest number of unpaired bases in a hairpin.
     noncanonical : bool
         Whether any two of ACGU may pair; by default AU, CG and GU only.
     max_span : int, optional
-        How far the bases of a pair may be apart, j - i: time and memory then grow with the length only.
+        Largest distance j - i of two paired bases. Time and memory then grow linearly with the length.
     circular : bool
         Whether the last base is followed by the first.
     initiation : float
-        Of two strands: what is added to the scores of structures that join them.
+        Score that is added to structures that join two strands.
     features : {"contrafold", "extended"}
-        CONTRAfold's 708 weights, in 15 groups; or these and mismatches by the kind of loop, hairpins of three
-        and four bases by their letters, stacks by their neighbours, larger internal loops by their sides, and
-        the spans of pairs.
+        "contrafold": the 708 weights of CONTRAfold, in 15 groups. "extended": these, and weights of
+        mismatches by type of loop, of hairpins of three and four bases by their letters, of stacks by their
+        neighboring pairs, of larger internal loops by their two sizes, and of the spans of pairs.
     """
 
     name = "rna"
@@ -121,7 +121,7 @@ class RNA(Structure):
         for pair in CANONICAL:
             self._allowed[LETTERS.index(pair[0]), LETTERS.index(pair[1])] = True
         if circular and max_span is not None:
-            raise DataError(f"max_span={max_span} with circular=True: expected one of the two")
+            raise DataError(f"max_span={max_span} cannot be combined with circular=True")
         self._space = Space(self._allowed, self.min_hairpin, self.max_span, self.circular)
         self._kept: tuple[Array, Potentials] | None = None
 
@@ -159,19 +159,19 @@ class RNA(Structure):
         return list(self._features.names)
 
     def weights_from(self, parameters: Mapping[str, float]) -> FloatArray:
-        """The weight vector of named parameters, as `structune.rna.read_contrafold` reads them.
+        """Convert named parameters, as from `structune.rna.read_contrafold`, to a vector of weights.
 
         Raises
         ------
         DataError
-            A parameter that is missing, or one more.
+            A parameter is missing or unknown.
         """
         missing = [name for name in self._features.names if name not in parameters]
         unknown = sorted(set(parameters) - set(self._features.names))
         if missing or unknown:
             raise DataError(
-                f"found {len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing ones "
-                f"{missing[:3]}, expected the {self.n_weights} of the features {self.feature_set!r}"
+                f"{len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing parameters "
+                f"{missing[:3]}; features={self.feature_set!r} needs exactly its {self.n_weights}"
             )
         return np.array([float(parameters[name]) for name in self._features.names])
 
@@ -187,21 +187,20 @@ class RNA(Structure):
         weights: Any = None,
         constraints: Sequence[Output | None] | None = None,
     ) -> RNAShard:
-        """Lay out sequences, and their structures, as a shard.
+        """Encode sequences, and their structures, as a shard.
 
         Parameters
         ----------
         outputs : sequence, optional
-            Structures in dot-bracket notation or, where they are only partly known, `Constraints`: what must
-            be, and log odds of bases to be paired.
+            Structures in dot-bracket notation or, where they are only partly known, `Constraints`.
         constraints : sequence, optional
-            What is known of the structure of each sequence: `Constraints`, their notation, or None.
+            For each sequence `Constraints`, their notation as str, or None.
 
         Raises
         ------
         DataError
-            A character that is no base, brackets that do not match, a structure of another length than its
-            sequence, or one outside the model's space. Names the sequence.
+            A character is not a base, brackets do not match, a structure and its sequence differ in length,
+            or the model cannot produce the structure. The message names the sequence.
         """
         return encode(inputs, outputs, weights, constraints, self._space)
 
@@ -209,7 +208,7 @@ class RNA(Structure):
         check_shard(shard, self._space)
 
     def offences(self, sequence: str, structure: str) -> list[Offence]:
-        """The pairs of a structure that the model cannot produce, and why; inner ones first."""
+        """List the pairs of a structure that the model cannot produce, and why; inner pairs first."""
         letters = parse_sequence(0, sequence)
         partner = parse_structure(0, structure, letters)
         return offences(letters, partner, self._space)
@@ -218,7 +217,7 @@ class RNA(Structure):
 
     def _structures(self, shard: RNAShard, outputs: IntArray | None) -> IntArray:
         if outputs is None and shard.is_partly_known:
-            raise DataError("found structures that are only partly known, expected whole ones")
+            raise DataError("some structures are only partly known; this needs complete structures")
         partners = shard.partners if outputs is None else np.asarray(outputs)
         if partners.size != shard.n_parts:
             raise DataError("the shard has no structures")
@@ -385,7 +384,7 @@ class RNA(Structure):
         # these.
         if cost is not None and self.initiation and shard.has_strands:
             raise DataError(
-                f"found two strands and initiation={self.initiation:g} beside costs, expected initiation=0"
+                f"two strands need initiation=0 with a margin or ramp loss, not {self.initiation:g}"
             )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
@@ -510,7 +509,7 @@ class RNA(Structure):
         for s in range(len(shard)):
             part = shard.take([s])
             if not part.has_strands:
-                raise DataError(f"sequence {part.numbers[0]}: found one strand, expected two, 'A&B'")
+                raise DataError(f"sequence {part.numbers[0]}: only one strand; write two strands as 'A&B'")
             found[s] = self._inside_outside(w, part, np.ones(1))[1][TABLES["strands"]][0]
         return np.clip(found, 0.0, 1.0)
 
@@ -526,10 +525,10 @@ class RNA(Structure):
         """
         part = shard.take([sequence])
         if self.circular:
-            raise self._cannot("windows of unpaired bases of a circle")
+            raise self._cannot("windows of unpaired bases of circular sequences")
         which = "two strands" if part.has_strands else "bases that must pair"
         if part.has_strands or (part.forced[0] and size <= part.n_parts):
-            raise DataError(f"sequence {part.numbers[0]}: found {which}, which windows are not for")
+            raise DataError(f"sequence {part.numbers[0]}: windows of unpaired bases do not allow {which}")
         if size > part.n_parts:
             return np.empty(0)
 
@@ -573,14 +572,14 @@ def check_required(shard: RNAShard, s: int, required: Array | None, partner: Int
     """Refuse constraints that no structure satisfies of which lonely pairs, perhaps, are no part."""
     if required is not None and np.any(partner[required] < 0):
         which = "structure" if lonely else "structure without lonely pairs"
-        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no {which} satisfies")
+        raise DataError(f"sequence {shard.numbers[s]}: no {which} satisfies the constraints")
 
 
 def check_forced(shard: RNAShard, s: int, value: float) -> None:
     """Refuse constraints that the best structure, or all, do not satisfy."""
     # Each of the pairs that must be is worth FORCED: half of one less says that one is missing.
     if shard.forced[s] and value < shard.forced[s] - FORCED / 2:
-        raise DataError(f"sequence {shard.numbers[s]}: found constraints that no structure satisfies")
+        raise DataError(f"sequence {shard.numbers[s]}: no structure satisfies the constraints")
 
 
 # --- short sequences ---------------------------------------------------------------------------------------

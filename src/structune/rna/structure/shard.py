@@ -146,7 +146,7 @@ def encode(
     """As `RNA.encode`."""
     for what, given in (("structures", outputs), ("constraints", constraints)):
         if given is not None and len(given) != len(inputs):
-            raise DataError(f"found {len(given)} {what} for {len(inputs)} sequences")
+            raise DataError(f"there are {len(given)} {what} for {len(inputs)} sequences")
     letters = parse_sequences(inputs)
     for s, codes in enumerate(letters):
         if STRANDS in inputs[s]:
@@ -156,7 +156,7 @@ def encode(
     for s, output in enumerate(outputs or ()):
         if isinstance(output, Constraints):
             if known[s] is not None:
-                raise DataError(f"sequence {s}: found constraints and evidence, expected at most one of them")
+                raise DataError(f"sequence {s}: constraints and evidence cannot be combined")
             known[s], whole[s] = output, False
             partners.append(np.full(letters[s].size, -1, np.int64))
             continue
@@ -203,17 +203,17 @@ def check_shard(shard: RNAShard, space: Space) -> None:
     sizes = np.where(shard.whole, 0, shard.sizes())
     check_finite("forced scores", shard.forced, (n,))
     if shard.forced[shard.whole].any():
-        raise DataError("found forced scores of sequences with a structure")
+        raise DataError("sequences with a structure have forced scores")
     check_offsets(shard.base_offsets, n, int(sizes.sum()))
     if not np.array_equal(shard.base_offsets, offsets_of(sizes)):
-        raise DataError("found scores of pairs that are not those of the sequences without a structure")
+        raise DataError("scores of bases do not match the sequences without a structure")
     check_offsets(shard.pair_offsets, n, n_pairs)
     check_range("pairs", shard.pairs, np.int64, (n_pairs, 2), 0, max(1, shard.letters.size))
     of = np.repeat(np.arange(n), np.diff(shard.pair_offsets))
     if np.any(shard.whole[of]) or np.any(shard.pairs[:, 0] >= shard.pairs[:, 1]):
-        raise DataError("found pairs that are not those of two bases of a sequence without a structure")
+        raise DataError("scored pairs are not pairs of two bases of a sequence without a structure")
     if np.any(shard.pairs[:, 1] >= shard.sizes()[of]):
-        raise DataError("found pairs beyond the end of their sequence")
+        raise DataError("scored pairs lie beyond the end of their sequence")
     for what, scores, shape in (
         ("scores of bases", shard.base_scores, (int(sizes.sum()), 2)),
         ("scores of pairs", shard.pair_values, (n_pairs,)),
@@ -238,9 +238,9 @@ def _check_strands(s: int, letters: Array, space: Space) -> None:
     )
     for is_set, limit in limits:
         if is_set and ABSENT in letters:
-            raise DataError(f"sequence {s}: found two strands, expected one with {limit}")
+            raise DataError(f"sequence {s}: two strands cannot be combined with {limit}")
 
 
 def _check_space(s: int, letters: Array, partner: IntArray, space: Space) -> None:
     for i, j, reason, _ in offences(letters, partner, space):
-        raise DataError(f"sequence {s}, bases {i} and {j} (from 0): found {reason}")
+        raise DataError(f"sequence {s}, bases {i} and {j} (from 0): {reason}")

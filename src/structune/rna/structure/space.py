@@ -35,7 +35,7 @@ def check_absent(letters: Array) -> None:
     """Refuse letters from a file that are neither one strand nor two."""
     absent, last = np.flatnonzero(letters == ABSENT), letters.size - 1
     if absent.size and not (np.ptp(absent) == absent.size - 1 == GAP - 1 and 0 < absent[0] <= last - GAP):
-        raise DataError(f"found absent letters, expected none, or {GAP} between two strands")
+        raise DataError(f"absent letters are only allowed between two strands, {GAP} of them")
 
 
 def places(letters: Array) -> IntArray:
@@ -64,8 +64,7 @@ def parse_sequence(s: int, sequence: str) -> Array:
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         raise DataError(
-            f"sequence {s}, base {_base(sequence, bad[0])} (from 0): found {sequence[bad[0]]!r}, "
-            "expected a nucleotide"
+            f"sequence {s}, base {_base(sequence, bad[0])} (from 0): {sequence[bad[0]]!r} is not a nucleotide"
         )
     try:
         check_strands(sequence)
@@ -100,7 +99,7 @@ def check_notation(text: str, notation: str, place: str) -> None:
     for j, character in enumerate(text):
         if character not in notation:
             raise DataError(
-                f"{place} {_base(text, j)} (from 0): found {character!r}, expected one of {notation!r}"
+                f"{place} {_base(text, j)} (from 0): {character!r} is not one of {notation!r}"
             )
 
 
@@ -114,10 +113,10 @@ def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:
             stack.append(j)
         elif character == ")":
             if not stack:
-                raise DataError(f"{place} {_base(text, j)} (from 0): found ')' without its '('")
+                raise DataError(f"{place} {_base(text, j)} (from 0): ')' has no matching '('")
             pairs.append((places[stack.pop()], places[j]))
     if stack:
-        raise DataError(f"{place} {_base(text, stack[-1])} (from 0): found '(' without its ')'")
+        raise DataError(f"{place} {_base(text, stack[-1])} (from 0): '(' has no matching ')'")
     return pairs
 
 
@@ -150,7 +149,7 @@ def check_nested(s: int, partner: IntArray) -> None:
     """Refuse partners that are not those of pairs without pseudoknots: read back, they would be others."""
     pairs = nested_pairs(dot_bracket(partner), f"sequence {s}, base")
     if not np.array_equal(partners_of(pairs, partner.size), partner):
-        raise DataError(f"sequence {s}: found partners that are not each other's, or not nested")
+        raise DataError(f"sequence {s}: partners are not mutual or not nested")
 
 
 class Space(NamedTuple):
@@ -203,10 +202,10 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     def judge_loop(i: int, j: int, unpaired: int, branches: int, is_open: bool) -> None:
         """Note the pair that closes a loop which a model does not have."""
         if not is_open and not branches and unpaired < space.min_hairpin:
-            why = f"a hairpin of {unpaired}, expected at least {space.min_hairpin}"
+            why = f"a hairpin of {unpaired} unpaired bases; the minimum is {space.min_hairpin}"
             found.append(Offence(i, j, why))
         elif not is_open and branches == 1 and unpaired > MAX_LOOP:
-            why = f"a loop of {unpaired} unpaired bases, expected at most {MAX_LOOP}"
+            why = f"a loop of {unpaired} unpaired bases; the maximum is {MAX_LOOP}"
             found.append(Offence(i, j, why, in_long_loop=True))
 
     # One pass from left to right with a stack of open loops: a pair is judged when its right base comes, and
@@ -224,9 +223,9 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
         (unpaired, branches, is_open), last = loops.pop(), (i, j)
         loops[-1][1] += 1
         if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
-            found.append(Offence(i, j, "a pair of two bases that cannot pair"))
+            found.append(Offence(i, j, "these two bases cannot pair"))
         elif space.max_span is not None and j - i > space.max_span:
-            found.append(Offence(i, j, f"a span of {j - i}, expected at most {space.max_span}"))
+            found.append(Offence(i, j, f"a span of {j - i}; the maximum is {space.max_span}"))
         else:
             judge_loop(i, j, unpaired, branches, bool(is_open))
     if space.circular and last[1]:

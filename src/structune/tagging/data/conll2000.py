@@ -13,7 +13,7 @@ _URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpo
 
 
 def load_conll2000(subset: str = "train") -> ConllData:
-    """The CoNLL-2000 chunking data, columns ``w`` (word), ``pos`` (part-of-speech tag) and ``y`` (chunk).
+    """Load the CoNLL-2000 chunking data: columns ``w`` (word), ``pos`` (part of speech), ``y`` (chunk label).
 
     Parameters
     ----------
@@ -27,6 +27,6 @@ def load_conll2000(subset: str = "train") -> ConllData:
         The file is not in the data folder (see STRUCTUNE_DATA) and cannot be downloaded.
     """
     if subset not in ("train", "test"):
-        raise DataError(f"found the subset {subset!r}, expected 'train' or 'test'")
+        raise DataError(f"subset={subset!r}: expected 'train' or 'test'")
     with ZipFile(find(_FILE, _URL)) as archive, archive.open(f"conll2000/{subset}.txt") as file:
         return read_conll(file, ("w", "pos", "y"))

@@ -31,10 +31,13 @@ def simulate_hmm(
     Parameters
     ----------
     n_sequences, n_relevant, n_features, length : int
+        Numbers of sequences, of relevant features, of all features, and of tokens per sequence.
     stay : float
-        Probability that a state is the one before it.
+        Probability that a state is the same as the one before it.
     agreement : float
+        Probability that a relevant feature has the value of the state.
     random_state : int, numpy.random.Generator or None
+        Random seed or generator.
 
     Returns
     -------
@@ -45,13 +48,12 @@ def simulate_hmm(
     """
     if min(n_sequences, length, n_features) < 1:
         raise DataError(
-            f"found {n_sequences} sequences of length {length} with {n_features} features, "
-            "expected at least 1 of each"
+            f"n_sequences={n_sequences}, length={length} and n_features={n_features}: all must be at least 1"
         )
     if not 0 <= n_relevant <= n_features:
-        raise DataError(f"found {n_relevant} relevant features of {n_features}, expected 0 to {n_features}")
+        raise DataError(f"n_relevant={n_relevant}: expected 0 to n_features={n_features}")
     if not (0 <= stay <= 1 and 0 <= agreement <= 1):
-        raise DataError(f"found stay={stay} and agreement={agreement}, expected probabilities")
+        raise DataError(f"stay={stay} and agreement={agreement} must be probabilities, 0 to 1")
     rng = np.random.default_rng(random_state)
     # A state is the sum, modulo 2, of all changes so far; the first "change" draws the first state.
     change = np.full(length, 1 - stay)
@@ -66,11 +68,12 @@ def simulate_hmm(
 
 
 def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> AttributeTable:
-    """Observed features as attributes ``x{j}={v}``, feature j counted from 0.
+    """Turn observed features into attributes ``x{j}={v}``, feature j counted from 0.
 
     Parameters
     ----------
     x : ndarray of 0 and 1, shape (n_sequences, length, n_features)
+        Observed features, as from `simulate_hmm`.
     encoding : {"value", "indicator"}
         "value": one attribute for each feature and value, so that each pair of a state and a feature's
         value has a potential of its own, as in the paper. "indicator": ``x{j}=1`` only, present where the
@@ -82,9 +85,9 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
         The array has another shape or other values.
     """
     if x.ndim != 3 or not np.isin(x, (0, 1)).all():
-        raise DataError(f"found an array of shape {x.shape}, expected 0 and 1 in 3 dimensions")
+        raise DataError(f"x must have 3 dimensions and values 0 and 1; its shape is {x.shape}")
     if encoding not in ("value", "indicator"):
-        raise DataError(f"found the encoding {encoding!r}, expected 'value' or 'indicator'")
+        raise DataError(f"encoding={encoding!r}: expected 'value' or 'indicator'")
     values = [0, 1] if encoding == "value" else [1]
     n_sequences, length, n_features = x.shape
     # One cell a token, feature and value; those that hold are the entries of the table.
@@ -99,8 +102,8 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
 
 
 def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
-    """The group, ``relevant`` or ``noise``, of each attribute that `hmm_attributes` names.
+    """Map each attribute name from `hmm_attributes` to its group of weights, ``relevant`` or ``noise``.
 
-    These are the paper's hyperparameter groups; the transitions are its third.
+    These are the groups of the paper; its third group is the transitions.
     """
     return {name: "relevant" if int(name[1:].partition("=")[0]) < n_relevant else "noise" for name in names}

@@ -30,7 +30,7 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
     for s, sequence in enumerate(X):
         is_list = type(sequence) is list or isinstance(sequence, Sequence | np.ndarray)
         if not is_list or isinstance(sequence, str):
-            raise DataError(f"sequence {s}: found {type(sequence).__name__}, expected a list of tokens")
+            raise DataError(f"sequence {s}: must be a list of tokens, not {type(sequence).__name__}")
         some.append(sequence)
         n_tokens += len(sequence)
         if n_tokens >= _TOKENS:
@@ -103,10 +103,10 @@ def _append(token: Any, join: str, names: list[str], values: list[float]) -> Non
         _append_mapping(token, "", join, names, values)
         return
     if not isinstance(token, Iterable) or isinstance(token, str | bytes):
-        raise TypeError(f"found {token!r}, expected a list of strings or a dict")
+        raise TypeError(f"must be a list of strings or a dict, not {token!r}")
     for attribute in token:
         if not isinstance(attribute, str):
-            raise TypeError(f"found the attribute {attribute!r}, expected a string")
+            raise TypeError(f"the attribute {attribute!r} is not a string")
         names.append(attribute)
         values.append(1.0)
 
@@ -129,11 +129,11 @@ def _append_mapping(
                 names += [f"{name}{join}{item}" for item in items]
                 values += [1.0] * len(items)
             elif not is_several:
-                raise TypeError(f"found {value!r} for the attribute {name!r}, expected a number or a string")
+                raise TypeError(f"the attribute {name!r} must be a number or a string, not {value!r}")
             elif is_set or not all(isinstance(item, NUMBERS) for item in items):
                 raise TypeError(
-                    f"found {value!r} for the attribute {name!r}, expected strings only, which are "
-                    "attributes, or a list of numbers only, which are columns"
+                    f"the attribute {name!r} is {value!r}. A list must contain only strings (several "
+                    "attributes) or only numbers (several columns); a set, only strings"
                 )
             else:
                 names += column_names(name, len(items))
@@ -148,21 +148,22 @@ def column_names(name: str, n: int) -> list[str]:
 
 @dataclass(frozen=True)
 class AttributeTable:
-    """Named, weighted attributes of the tokens of a batch of sequences (CSR, one row a token).
+    """Attributes of the tokens of many sequences, with names and values: a sparse matrix, one row per token.
 
-    To scikit-learn it is an array of sequences, which it can split.
+    scikit-learn can split it by sequences, for example in cross-validation.
 
     Attributes
     ----------
     lengths : ndarray of int64, shape (n_sequences,)
-        Tokens in each sequence.
+        Number of tokens in each sequence.
     indptr : ndarray of int64, shape (n_tokens + 1,)
+        Entries of token t are ``indptr[t]:indptr[t + 1]`` (CSR format).
     indices : ndarray of int32, shape (n_entries,)
-        Columns, each an index into `names`.
+        Column of each entry, an index into `names`.
     values : ndarray of float64, shape (n_entries,), or None
-        None stands for ones throughout.
+        Value of each entry. None means that all are 1.
     names : sequence of str
-        Of columns; the text before the first ``=``, or else the first ``:``, is the template.
+        Names of columns; the text before the first ``=``, or else the first ``:``, is the template.
     """
 
     lengths: NDArray[np.int64]
@@ -178,11 +179,11 @@ class AttributeTable:
                 f"the lengths add up to {tokens} tokens, but the attribute table has {self.n_tokens} rows"
             )
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < len(self.names):
-            raise DataError(f"an attribute index lies outside the {len(self.names)} named columns")
+            raise DataError(f"an attribute index is out of range: there are {len(self.names)} columns")
         _check_finite(KnownRows(self.lengths, self.indptr, self.indices, self.values), self.names)
 
     def place(self, row: int) -> tuple[int, int]:
-        """Sequence and token of a table row, both counted from 0."""
+        """Sequence and token of a table row, all counted from 0."""
         return place_of(row, self.lengths)
 
     def __len__(self) -> int:
@@ -190,44 +191,46 @@ class AttributeTable:
 
     @property
     def shape(self) -> tuple[int]:
-        """That of an array of sequences."""
+        """Number of sequences, as a shape of one axis."""
         return (len(self),)
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of all sequences."""
+        """Number of tokens in all sequences."""
         return self.indptr.size - 1
 
     @classmethod
     def from_items(cls, X: Iterable[Sequence[Any]], join: str = "=") -> AttributeTable:
-        """From lists of tokens, each a list of strings or a dict.
+        """Make a table from lists of tokens, where each token is a list of strings or a dict.
 
         Parameters
         ----------
         X : iterable of sequences
-            A token is an iterable of strings, attributes of value 1, or a mapping. In a mapping a number is
-            the value of the attribute named by the key; a bool counts as 0 or 1. A string, and each string in
-            a list, tuple, array or set, is the attribute ``key=string``. Names in a nested mapping begin with
-            ``key=``. A list, tuple or array of numbers has the values of the attributes ``key:0``, ``key:1``,
-            ...
+            A token is an iterable of strings, which are attributes with the value 1, or a mapping. In a
+            mapping, ``key: number`` is the attribute ``key`` with this value; a bool counts as 0 or 1.
+            ``key: string`` is the attribute ``key=string``; a list, tuple, array or set of strings gives one
+            such attribute each. Names from a nested mapping begin with ``key=``. A list, tuple or array of
+            numbers gives the attributes ``key:0``, ``key:1``, ... with these values.
         join : str
-            What stands between a key and a string.
+            Text between a key and a string.
 
         Raises
         ------
         DataError
-            Names the sequence and token of the first attribute that cannot be used.
+            An attribute cannot be used; the message names its sequence and token (counted from 0).
         """
         return table_of_items(X, join)
 
     @classmethod
     def from_arrays(cls, X: Iterable[Any]) -> AttributeTable:
-        """From arrays of numbers, one a sequence, shape (n_tokens, n_columns); columns as in `from_csr`.
+        """Make a table from one array of numbers per sequence, each of shape (n_tokens, n_columns).
+
+        Columns have the names that `from_csr` gives.
 
         Raises
         ------
         DataError
-            Names the sequence that is no such array, or the token of a value that is not finite.
+            A sequence is not such an array, or a value is not finite; the message names it.
         """
         X = list(X)
         given = [array for array in X if len(array)]
@@ -236,20 +239,20 @@ class AttributeTable:
             if len(array) and not (is_matrix(array) and array.shape[1] == n_columns):
                 found = f"the shape {array.shape}" if is_matrix(array) else type(array).__name__
                 raise DataError(
-                    f"sequence {s}: found {found}, expected an array of numbers, one row a token, with "
-                    f"{n_columns} columns as the others have"
+                    f"sequence {s}: must be an array of numbers with one row per token and {n_columns} "
+                    f"columns, as the other sequences, not {found}"
                 )
         lengths = [len(array) for array in X]
         return cls.from_csr(np.concatenate(given) if given else np.empty((0, 0)), lengths)
 
     @classmethod
     def from_csr(cls, matrix: Any, lengths: Any, names: Sequence[str] | None = None) -> AttributeTable:
-        """From a matrix with one row a token, sparse or dense, and the number of tokens in each sequence.
+        """Make a table from a sparse or dense matrix, one row per token, and the lengths of the sequences.
 
         Parameters
         ----------
         names : sequence of str, optional
-            Of the columns; by default ``x=0``, ``x=1``, ..., which is one group of weights.
+            Names of the columns; by default ``x=0``, ``x=1``, ..., which are one group of weights.
 
         Raises
         ------
@@ -259,9 +262,9 @@ class AttributeTable:
         matrix = scipy.sparse.csr_array(matrix)
         names = [f"x={j}" for j in range(matrix.shape[1])] if names is None else list(names)
         if len(names) != matrix.shape[1]:
-            raise DataError(f"found {len(names)} attribute names for {matrix.shape[1]} columns")
+            raise DataError(f"there are {len(names)} attribute names, but {matrix.shape[1]} columns")
         if len(set(names)) != len(names):
-            raise DataError("two columns have the same attribute name, expected each name once")
+            raise DataError("two columns have the same attribute name")
         return cls(
             as_lengths(lengths),
             matrix.indptr.astype(np.int64),
@@ -271,28 +274,28 @@ class AttributeTable:
         )
 
     def with_columns(self, name: str, array: Any) -> AttributeTable:
-        """The table with columns of numbers added, such as embeddings, whose weights are a group.
+        """Return a table with more columns of numbers, such as embeddings; their weights form one group.
 
         Parameters
         ----------
         name : str
-            The attributes are ``name:0``, ``name:1``, ..., as those of an array in a dict.
+            Name of the group. The attributes are ``name:0``, ``name:1``, ..., as for an array in a dict.
         array : array-like, shape (n_tokens, n_columns)
-            The rows of all sequences, one sequence after the other.
+            Rows of the tokens of all sequences, one sequence after the other.
 
         Raises
         ------
         DataError
-            An array of another shape, a name that the table has, or a value that is not finite.
+            The array has another shape, the table has the name already, or a value is not finite.
         """
         array = np.asarray(array, dtype=np.float64)
         if array.ndim != 2 or len(array) != self.n_tokens:
             raise DataError(
-                f"columns {name!r}: found the shape {array.shape}, expected {self.n_tokens} rows, one a token"
+                f"columns {name!r}: the array has the shape {array.shape}, but must have {self.n_tokens} rows"
             )
         names, n = column_names(name, array.shape[1]), self.n_tokens
         if not set(names).isdisjoint(self.names):
-            raise DataError(f"columns {name!r}: the table has some of this name, expected another name")
+            raise DataError(f"columns {name!r}: the table has this name already. Choose another name")
         values = np.ones(self.indices.size) if self.values is None else self.values
         columns = np.tile(np.arange(len(names)), n), np.arange(n + 1) * len(names)
         both = scipy.sparse.hstack((
@@ -308,7 +311,7 @@ class AttributeTable:
         )
 
     def used(self) -> AttributeTable:
-        """The same table without the columns that no token has."""
+        """Return the table without the columns that no token has."""
         present = np.bincount(self.indices, minlength=len(self.names)) > 0
         if present.all():
             return self
@@ -317,7 +320,7 @@ class AttributeTable:
         return AttributeTable(self.lengths, self.indptr, columns[self.indices], self.values, names)
 
     def take(self, sequences: Any) -> AttributeTable:
-        """The table of some sequences, given as NumPy selects them; the columns stay as they are."""
+        """Return the table of some sequences, selected as in NumPy; all columns stay."""
         sequences = np.atleast_1d(np.arange(len(self))[sequences])
         rows = segment_indices(offsets_of(self.lengths), sequences)
         entries = segment_indices(self.indptr, rows)
@@ -330,7 +333,7 @@ class AttributeTable:
         )
 
     def __getitem__(self, sequences: Any) -> AttributeTable:
-        """As `take`; scikit-learn asks for ``table[sequences, ...]``."""
+        """The same as `take`; scikit-learn calls ``table[sequences, ...]``."""
         return self.take(sequences)
 
 
@@ -357,7 +360,7 @@ def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
         sequence, token = place_of(row, rows.lengths)
         raise DataError(
             f"sequence {sequence}, token {token}: attribute {names[rows.columns[bad]]!r} "
-            f"has the value {rows.values[bad]}, expected a finite number"
+            f"has the value {rows.values[bad]}, which is not a finite number"
         )
 
 
@@ -413,12 +416,12 @@ def as_lengths(lengths: Any) -> NDArray[np.int64]:
     array = np.asarray(lengths)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
         raise DataError(
-            f"found sequence lengths of shape {array.shape} and type {array.dtype}, expected a list of int"
+            f"sequence lengths must be a list of int, not of shape {array.shape} and type {array.dtype}"
         )
     negative = np.flatnonzero(array < 0)
     if negative.size:
         first = negative[0]
-        raise DataError(f"sequence {first}: found the length {array[first]}, expected 0 or more")
+        raise DataError(f"sequence {first}: the length {array[first]} is negative")
     return array.astype(np.int64)
 
 

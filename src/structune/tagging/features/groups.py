@@ -1,4 +1,4 @@
-"""Groups of attributes: their templates, and no more than held-out sequences can tell apart."""
+"""Groups of attributes for tuning: one per template, but not too many for the held-out sequences."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _LEAST_WEIGHTS = 10  # of what stands before a colon, or else it may be part of 
 
 
 def templates_of(names: Sequence[str], attributes: IntArray, n_heldout: int | None = None) -> list[str]:
-    """The template of each attribute (see `template_of`), or the group that it is in where groups are tuned.
+    """The template of each attribute (see `template_of`), or its group for tuning if `n_heldout` is given.
 
-    Then keys without a value, such as words that are present or not, are one group together, and so are
-    templates that end at a colon and have fewer than 10 weights. No more than two groups are left for each
-    held-out sequence: the smallest templates join them.
+    For tuning, keys without a value, such as words that are present or not, form one group. Templates that
+    end at a colon and have fewer than 10 weights join it. There are at most two groups per held-out sequence:
+    the smallest templates join that group too.
 
     Parameters
     ----------
     names : sequence of str
     attributes : ndarray of int, shape (n_weights,)
-        Number of the attribute of each weight.
+        Index of the attribute of each weight, from 0.
     n_heldout : int, optional
-        Sequences that tuning holds out.
+        Number of sequences that tuning holds out.
     """
     keys = list(map(template_of, names))
     if n_heldout is None:

@@ -1,9 +1,9 @@
-"""Attributes of whole segments: their words, their shape, entries of gazetteers, and what a function says.
+"""Attributes of whole segments: words, shapes, entries of gazetteers, and those of a user's function.
 
 ================================  ===================================================================
-``segment.text=New York``         the words, of segments that training had
-``segment.shape=Xx Xx``           the shapes of the words (as `Shape` makes them), of such as training had
-``segment.gazetteer=city``        the words are an entry of a gazetteer, with its case
+``segment.text=New York``         the words, of segments that occur in training
+``segment.shape=Xx Xx``           the shapes of the words (see `Shape`), of segments that occur in training
+``segment.gazetteer=city``        the words are an entry of a gazetteer, with the same case
 ``segment...``                    whatever the user's function returns
 ================================  ===================================================================
 """
@@ -58,7 +58,7 @@ class SegmentReader:
         if found is None and (words is not None or entries or function is not None):
             wanted = " or ".join(f"{template}=" for template in templates)
             raise DataError(
-                f"words={words!r}: found no attribute that begins with {wanted}, expected the words of tokens"
+                f"words={words!r}: no attribute begins with {wanted}. Name the template of words by `words`"
             )
         return cls(found, entries, function)
 
@@ -98,11 +98,11 @@ class SegmentReader:
         strings = list(found) if isinstance(found, Iterable) and not isinstance(found, str) else [None]
         if not all(isinstance(one, str) for one in strings):
             raise DataError(
-                f"segment_features: found {found!r} for {words[start:stop]}, expected a list of str"
+                f"segment_features must return a list of str; it returned {found!r} for {words[start:stop]}"
             )
         names = [f"segment.{one}" for one in strings]
         if wrong := [name[8:] for name in names if name.startswith(_OURS)]:
-            raise DataError(f"segment_features: found {wrong[0]!r}, expected none of {_OURS}")
+            raise DataError(f"segment_features returned {wrong[0]!r}, but {_OURS} are reserved names")
         return names
 
     def spans(self, tokens: Tokens, known: KnownAttributes, longest: int) -> Spans:
@@ -177,8 +177,8 @@ class Spans:
 def forgotten(words: list[str], start: int, stop: int) -> Iterable[str]:
     """In place of a function that a model file does not hold."""
     raise DataError(
-        "found a model that was fitted with segment_features, a function that its file does not hold: "
-        "set it again by set_params(segment_features=...)"
+        "the model was fitted with segment_features, a function that its file does not contain. Set it "
+        "again by set_params(segment_features=...)"
     )
 
 
@@ -191,11 +191,11 @@ def _enter(prefixes: dict[str, list[int]], text: str, column: Any) -> None:
 
 def check_gazetteers(gazetteers: Any) -> dict[str, frozenset[str]]:
     if not isinstance(gazetteers, Mapping):
-        raise DataError(f"gazetteers: found {gazetteers!r:.60}, expected lists of entries by name")
+        raise DataError(f"gazetteers must be a dict of names to lists of entries, not {gazetteers!r:.60}")
     for name, entries in gazetteers.items():
         sound = isinstance(entries, Collection) and not isinstance(entries, str)
         if not isinstance(name, str) or not sound or not all(isinstance(entry, str) for entry in entries):
-            raise DataError(f"gazetteers: found {entries!r:.60} for {name!r}, expected a list of str")
+            raise DataError(f"gazetteers: the entries of {name!r} must be a list of str, not {entries!r:.60}")
     return {
         name: frozenset(" ".join(filter(None, entry.split(" "))) for entry in entries)
         for name, entries in gazetteers.items()

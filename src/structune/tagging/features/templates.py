@@ -1,18 +1,18 @@
-"""Templates: attributes computed from columns of strings, such as a token's neighbours, affixes and shape.
+"""Templates: attributes computed from columns of strings, such as neighbours, prefixes and shapes of tokens.
 
 A template's text is also the start of its attributes' names: ``w[-1]|w[0]`` gives ``w[-1]|w[0]=the|dog``.
 
-================  =====================================================================
+================  ===========================================================================
 ``w[-1]``         the value of column ``w`` one token before
-``w[0].suffix3``  its last three characters; none where it has fewer (also ``prefix3``)
-``w[0].lower``    in lower case
+``w[0].suffix3``  its last three characters; no attribute if it is shorter (also ``prefix3``)
+``w[0].lower``    the value in lower case
 ``w[0].shape``    its shape: ``Xx`` for ``Hello``, ``d-d.d`` for ``1990-99.5``
 ``a|b|c``         conjunction of any of these
 ``w[-2..2]``      a window, short for ``w[-2] w[-1] w[0] w[1] w[2]``
 ``__BOS__``       at the first token of a sequence; ``__EOS__`` at the last
-================  =====================================================================
+================  ===========================================================================
 
-A template that reads beyond the ends of the sequence gives that token no attribute (as in CRFsuite).
+A template that reads beyond the ends of the sequence gives no attribute, as in CRFsuite.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _COLUMN = r"[^\s,=|\[\]]+"
 _OFFSET = r"[+-]?[0-9]{1,4}"
 _TOKEN = re.compile(rf"({_COLUMN})\[({_OFFSET})\](?:\.(lower|shape|(prefix|suffix)([1-9][0-9]?)))?")
 _WINDOW = re.compile(rf"\[({_OFFSET})\.\.({_OFFSET})\]")
-_EXPECTED = "a form such as w[-1], w[0].suffix3, w[0].shape, w[-1]|w[0], __BOS__ or __EOS__"
+_EXPECTED = "forms such as w[-1], w[0].suffix3, w[0].shape, w[-1]|w[0], __BOS__ and __EOS__"
 # of the first column, and of each further one, in CRFsuite's chunking example
 _WORDS = "{0}[-2..2] {0}[-1]|{0}[0] {0}[0]|{0}[1]"
 _TAGS = (
@@ -54,14 +54,14 @@ _WORDS_AND_TAGS = "{0}[0]|{1}[-1..1] {0}[-1]|{1}[0] {0}[1]|{1}[0]"
 
 
 class Template(ABC):
-    """A rule that gives each token at most one attribute; ``str(template)`` is its text."""
+    """Rule that computes at most one attribute for each token; ``str(template)`` is its text."""
 
     @abstractmethod
     def read(self, corpus: _Corpus) -> Categorical:
-        """The value at each token; the categories are those that occur."""
+        """Values of all tokens; the categories are those that occur."""
 
     def names(self, values: Strings) -> Strings:
-        """Attribute names of the values."""
+        """Names of the attributes with these values."""
         n = np.arange(len(values))
         return Strings.joined(Strings.of([str(self)]), np.zeros_like(n), "=", values, n)
 
@@ -73,9 +73,9 @@ class Token(Template):
     Parameters
     ----------
     column : str
-        Its name has no whitespace and none of ``,=|[]``.
+        Name of the column, without whitespace and the characters ``,=|[]``.
     offset : int
-        Between -9999 and 9999.
+        Number of tokens after the current one, -9999 to 9999; negative numbers are tokens before it.
     """
 
     column: str
@@ -83,7 +83,7 @@ class Token(Template):
 
     def __post_init__(self) -> None:
         if not _TOKEN.fullmatch(str(self)):
-            raise DataError(f"found the template {str(self)!r}, expected {_EXPECTED}")
+            raise DataError(f"{str(self)!r} is not a template. Allowed: {_EXPECTED}")
 
     def __str__(self) -> str:
         return f"{self.column}[{self.offset}]"
@@ -92,12 +92,12 @@ class Token(Template):
         return self.read_token(corpus).compact()
 
     def read_token(self, corpus: _Corpus) -> Categorical:
-        """As `read`, but the categories may be more than those that occur."""
+        """The same as `read`, but some categories may not occur."""
         column = corpus.column(self)
         return (column if type(self) is Token else column.map(self.view)).take(corpus.rows(self.offset))
 
     def view(self, value: str) -> str | None:
-        """What the template sees of a value; None where it gives no attribute."""
+        """Value of the attribute for a value of the column; None if there is no attribute."""
         return value
 
 
@@ -116,8 +116,8 @@ class Lower(Token):
 class Shape(Token):
     """The collapsed shape of a token, ``w[0].shape`` (Jurafsky & Martin's short word shape).
 
-    Upper-case letters become ``X``, all other letters ``x``, digits ``d``, other characters stay; then each
-    run of one symbol becomes a single one: ``DC10-30`` gives ``Xd-d``, ``McDonald`` ``XxXx``, ``...`` ``.``.
+    Upper-case letters become ``X``, all other letters ``x``, and digits ``d``; other characters stay. Then
+    each run of the same symbol is shortened to one: ``DC10-30`` gives ``Xd-d``, ``McDonald`` gives ``XxXx``.
     """
 
     def __str__(self) -> str:
@@ -138,7 +138,7 @@ class _Affix(Token):
 
 @dataclass(frozen=True)
 class Prefix(_Affix):
-    """The first `size` characters of a token, ``w[0].prefix3``; no attribute where it has fewer."""
+    """The first `size` characters of a token, ``w[0].prefix3``; no attribute if the token is shorter."""
 
     def view(self, value: str) -> str | None:
         return value[: self.size] if len(value) >= self.size else None
@@ -146,7 +146,7 @@ class Prefix(_Affix):
 
 @dataclass(frozen=True)
 class Suffix(_Affix):
-    """The last `size` characters of a token, ``w[0].suffix3``; no attribute where it has fewer."""
+    """The last `size` characters of a token, ``w[0].suffix3``; no attribute if the token is shorter."""
 
     def view(self, value: str) -> str | None:
         return value[-self.size :] if len(value) >= self.size else None
@@ -154,10 +154,10 @@ class Suffix(_Affix):
 
 @dataclass(frozen=True, init=False)
 class Conjunction(Template):
-    """Two or more tokens together, ``w[-1]|w[0]``; a part may be given as (column, offset).
+    """Two or more tokens together, ``w[-1]|w[0]``; a part can be a `Token` or a pair (column, offset).
 
-    Values are joined by ``|`` as they are, so that names are CRFsuite's: where values themselves hold a
-    ``|``, conjunctions that read the same are the same attribute.
+    Values are joined by ``|`` without escaping, so that names are the same as in CRFsuite. If values contain
+    ``|``, two conjunctions with the same text are the same attribute.
     """
 
     parts: tuple[Token, ...]
@@ -165,7 +165,7 @@ class Conjunction(Template):
     def __init__(self, *parts: Token | tuple[str, int]) -> None:
         tokens = tuple(part if isinstance(part, Token) else Token(*part) for part in parts)
         if len(tokens) < 2:
-            raise DataError(f"found a conjunction of {len(tokens)} token, expected at least 2")
+            raise DataError(f"a conjunction needs at least 2 tokens, not {len(tokens)}")
         object.__setattr__(self, "parts", tokens)
 
     def __str__(self) -> str:
@@ -186,7 +186,7 @@ class Boundary(Template):
 
     def __post_init__(self) -> None:
         if self.text not in ("__BOS__", "__EOS__"):
-            raise DataError(f"found the boundary {self.text!r}, expected '__BOS__' or '__EOS__'")
+            raise DataError(f"{self.text!r} is not a boundary. Allowed: '__BOS__' and '__EOS__'")
 
     def __str__(self) -> str:
         return self.text
@@ -203,19 +203,19 @@ _VIEWS: dict[str, Any] = {view.__name__.lower(): view for view in (Lower, Shape,
 
 
 def parse_template(text: str) -> Template:
-    """The template with this text, the inverse of ``str(template)``.
+    """Make a template from its text; the inverse of ``str(template)``.
 
     Raises
     ------
     DataError
-        The text is no template, or a window, which is several (see `parse_templates`).
+        The text is not a template. Windows are several templates: see `parse_templates`.
     """
     if text in ("__BOS__", "__EOS__"):
         return Boundary(text)
     parts = list[Token]()
     for match in map(_TOKEN.fullmatch, text.split("|")):
         if match is None:
-            raise DataError(f"found the template {text!r}, expected {_EXPECTED}")
+            raise DataError(f"{text!r} is not a template. Allowed: {_EXPECTED}")
         column, offset, view, affix, size = match.groups()
         given = (column, int(offset), *([] if size is None else [int(size)]))
         parts.append(_VIEWS.get(affix or view, Token)(*given))
@@ -223,11 +223,11 @@ def parse_template(text: str) -> Template:
 
 
 def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]:
-    """Templates from texts separated by whitespace or commas, or from a list of texts and templates.
+    """Make templates from text, separated by whitespace or commas, or from a list of texts and templates.
 
-    Windows are expanded, ``w[-1..1]`` to three templates; a window that occurs in several parts of a
-    conjunction moves in all of them, so that ``w[0..1]|p[0..1]`` is ``w[0]|p[0]`` and ``w[1]|p[1]``. A
-    template given twice counts once.
+    Windows are expanded: ``w[-1..1]`` gives three templates. If several parts of a conjunction have the same
+    window, they move together: ``w[0..1]|p[0..1]`` gives ``w[0]|p[0]`` and ``w[1]|p[1]``. Duplicates are
+    removed.
     """
     parsed = list[Template]()
     for item in [templates] if isinstance(templates, str) else templates:
@@ -242,40 +242,41 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
             first, last = int(match[1]), int(match[2])
             if first > last:
                 raise DataError(
-                    f"found the window {word!r}, expected its first offset to be at most its last"
+                    f"the window {word!r} is empty: its first offset must not be larger than its last"
                 )
             parsed += [parse_template(word.replace(match[0], f"[{k}]")) for k in range(first, last + 1)]
     return list(dict.fromkeys(parsed))
 
 
 def window(column: str, first: int, last: int) -> list[Token]:
-    """Tokens at the offsets `first` to `last`, both included."""
+    """Make one `Token` template for each offset from `first` to `last`, both included."""
     return [Token(column, offset) for offset in range(first, last + 1)]
 
 
 def extract(
     templates: str | Iterable[str | Template], columns: Mapping[str, Sequence[str]], lengths: Any
 ) -> AttributeTable:
-    """The attributes that templates give to the tokens of a batch of sequences.
+    """Compute the attributes of the tokens of many sequences by templates.
 
     Parameters
     ----------
     templates : str or iterable of str or Template
-        See `parse_templates`. A token's attributes are in the order of the templates.
+        Templates, as for `parse_templates`. The attributes of a token are in the same order.
     columns : mapping of str to sequence of str
-        Each column has one string a token, all sequences one after the other.
+        Columns by name; each has one string per token, all sequences one after the other.
     lengths : array-like of int, shape (n_sequences,)
-        Tokens in each sequence.
+        Number of tokens in each sequence.
 
     Returns
     -------
     AttributeTable
-        Holds the names that occur in this batch; nothing is remembered between calls.
+        Table with the attributes that occur in these sequences.
 
     Raises
     ------
     DataError
-        A template cannot be read or names no column; a column has a wrong length or holds no strings.
+        A template is invalid or names an unknown column; or a column has a wrong length or other values
+        than strings.
     """
     parsed = parse_templates(templates)
     corpus = _Corpus(columns, as_lengths(lengths))
@@ -317,40 +318,38 @@ class _Corpus:
         if name not in self.columns:
             found = ", ".join(map(str, self.columns)) or "none"
             raise DataError(
-                f"the template {str(template)!r} reads the column {name!r}, found the columns {found}"
+                f"the template {str(template)!r} reads the column {name!r}, but the columns are {found}"
             )
         if name not in self._categoricals:
             given = self.columns[name]
             values = given.tolist() if isinstance(given, np.ndarray) else list(given)
             if len(values) != self.n_tokens:
                 raise DataError(
-                    f"column {name!r}: found {len(values)} values, expected {self.n_tokens}, the sum of the "
-                    "lengths"
+                    f"column {name!r} has {len(values)} values, but the lengths add up to {self.n_tokens} "
+                    "tokens"
                 )
             try:
                 self._categoricals[name] = Categorical.from_values(values)
             except TypeError:
                 row = next(row for row, value in enumerate(values) if not isinstance(value, str))
-                raise DataError(
-                    f"column {name!r}, token {row}: found {values[row]!r}, expected a string"
-                ) from None
+                raise DataError(f"column {name!r}, token {row}: {values[row]!r} is not a string") from None
         return self._categoricals[name]
 
 
 def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
-    """The templates of CRFsuite's chunking example (``example/chunking.py``), in its order."""
+    """Make the templates of CRFsuite's chunking example (``example/chunking.py``), in the same order."""
     return symbol_templates(word, [tag])
 
 
 def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Template]:
-    """Windows of five tokens, pairs of neighbours, the ends; of each column of `tags` triples as well.
+    """Make templates for symbols: windows of 5 tokens, pairs of neighbours and ends; for `tags` also triples.
 
-    For tokens whose letters say nothing: bases, residues, events.
+    Use them for tokens whose spelling carries no information, such as bases, residues or events.
 
     Raises
     ------
     DataError
-        `tags` that are a string.
+        `tags` is a string.
     """
     if isinstance(tags, str):
         raise DataError(f"tags={tags!r}: expected a list of columns")
@@ -359,16 +358,16 @@ def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Templa
 
 
 def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
-    """Those of symbols, and the letters of words and of their neighbours, and words together with tags.
+    """Make templates for words: those of `symbol_templates`, and spelling, and words together with tags.
 
-    The default of the command line for names, phrases and parts of speech.
+    They suit names, phrases and parts of speech, and are the default of the command line.
 
     Parameters
     ----------
     word : str
-        Column of the words.
+        Name of the column of words.
     tags : sequence of str
-        Columns of what is known about each word, such as its part of speech.
+        Names of columns with further information about each word, such as its part of speech.
 
     Returns
     -------
@@ -377,7 +376,7 @@ def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
     Raises
     ------
     DataError
-        `tags` that are a string.
+        `tags` is a string.
     """
     together = [_WORDS_AND_TAGS.format(word, tag) for tag in tags]
     return parse_templates([*symbol_templates(word, tags), _LETTERS.format(word), *together])

@@ -194,10 +194,11 @@ class Chain(Structure):
     Parameters
     ----------
     labels : sequence of str
+        Label set.
     attributes : sequence of str
-        Names; the text before the first ``=`` is the group.
+        Names of attributes; the text before the first ``=`` is the group.
     pair_keys : ndarray of int64
-        Sorted ``attribute * n_labels + label`` of the pairs that have a weight.
+        Sorted ``attribute * n_labels + label`` of the pairs that have a weight, all indices from 0.
     transitions : ndarray of int64
         Sorted ``from * n_labels + to`` of the transitions that have a weight; the others score 0.
     boundary : bool
@@ -208,7 +209,7 @@ class Chain(Structure):
     Attributes
     ----------
     order : int
-        How many labels before a token's own the score of that looks at.
+        Number of preceding labels that the score of a label depends on.
     """
 
     name = "chain"
@@ -237,8 +238,8 @@ class Chain(Structure):
         n_labels = len(self.labels)
         if n_labels > self._most_labels:
             raise DataError(
-                f"found {n_labels} labels, expected at most {self._most_labels}: tables grow as their "
-                f"{self._growth}"
+                f"there are {n_labels} labels, but at most {self._most_labels} are allowed: memory grows "
+                f"with their {self._growth}"
             )
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self._forbid(as_rules(forbidden))
@@ -254,7 +255,7 @@ class Chain(Structure):
         self._mixing = mixing_steps(self.moves[0])
 
     def like(self, forbidden: Rules) -> Self:
-        """The chain with other forbidden transitions, and the same weights."""
+        """A chain with other forbidden transitions and the same weights."""
         rules = as_rules(forbidden)
         if rules == self.forbidden:
             return self
@@ -277,29 +278,30 @@ class Chain(Structure):
         forbidden: Rules = None,
         labels: Sequence[str] | None = None,
     ) -> Self:
-        """The chain over the attributes and labels of a training set.
+        """Build the chain with the attributes and labels of a training set.
 
         Parameters
         ----------
         inputs : AttributeTable
+            Attributes of the tokens.
         outputs : sequence of sequences of labels
-            A label is a str; None where it is unknown; a set or list of str where it is one of these.
+            A label is a str. None means that it is unknown; a set or list of str, that it is one of these.
         states, transitions : {"seen", "all"}
-            Which attribute-label pairs, and which transitions, have weights: those that occur in the
-            training set (or may, under partial labels), or all.
+            Attribute-label pairs, and transitions, that have weights: those that occur in the training set
+            (or may occur, if labels are partly known), or all.
         labels : sequence of str, optional
-            The label set; by default the sorted labels of `outputs`.
+            Label set; by default the sorted labels of `outputs`.
 
         Raises
         ------
         DataError
-            Empty training set, no labels, a wrong option, or anything `encode` refuses.
+            The training set is empty or has no labels, an option is wrong, or `encode` raises an error.
         """
         for name, value in (("states", states), ("transitions", transitions)):
             if value not in ("seen", "all"):
                 raise DataError(f"{name}={value!r}: expected 'seen' or 'all'")
         if not len(inputs):
-            raise DataError("the training set is empty: expected at least one sequence")
+            raise DataError("the training set is empty: at least one sequence is needed")
         # An attribute that no token has would get weights that nothing can determine.
         inputs = inputs.used()
         labelling, forbidden = encode_labels(outputs, inputs.lengths, labels), as_rules(forbidden)
@@ -352,12 +354,12 @@ class Chain(Structure):
 
     @classmethod
     def merge(cls, chains: Sequence[Self], *, states: str = "seen", transitions: str = "seen") -> Self:
-        """The chain over the union of several vocabularies (of shards, tasks or workers).
+        """Merge the labels and attributes of several chains (of shards, tasks or workers) into one chain.
 
         Parameters
         ----------
         states, transitions : {"seen", "all"}
-            "seen": weights that one of the chains has; "all" as in `build`.
+            "seen": weights that at least one of the chains has. "all": as in `build`.
         """
         first = chains[0]
         if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
@@ -440,9 +442,9 @@ class Chain(Structure):
         ]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
-        """One group per template, merged for tuning with `n_heldout` (see `templates_of`), and transitions.
+        """Groups of weights: one per template, merged for tuning with `n_heldout`, and the transitions.
 
-        Starts and ends go with the transitions: all are weights between neighbours.
+        Starts and ends belong to the transitions. See `templates_of` for merging.
         """
         templates = templates_of(self.attributes, self.pairs.keys // self.n_labels, n_heldout)
         groups = Groups.by_name([*templates, "transitions"])
@@ -460,17 +462,17 @@ class Chain(Structure):
     def encode(
         self, inputs: AttributeTable | KnownRows, outputs: Any = None, weights: Any = None
     ) -> ChainShard:
-        """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
+        """Encode sequences as a shard; attributes that the chain does not have are dropped.
 
         Raises
         ------
         DataError
-            An empty sequence, ragged lengths, a label outside the set, a label sequence that only forbidden
-            transitions allow, or weights that are negative, not finite or too few. Names the sequence.
+            A sequence is empty, or has a wrong number of labels, an unknown label, or labels that need a
+            forbidden transition; or weights are negative, not finite or too few. The message names it.
         """
         lengths, indptr, columns, values = known_rows(inputs, self.names)
         if not (lengths > 0).all():
-            raise DataError(f"sequence {np.argmin(lengths > 0)} is empty: expected at least one token")
+            raise DataError(f"sequence {np.argmin(lengths > 0)} is empty: at least one token is needed")
         offsets = offsets_of(lengths)
         if outputs is None:
             labels, allowed = np.empty(0, np.int64), np.empty((0, self.n_labels), bool)
@@ -487,7 +489,7 @@ class Chain(Structure):
         n, n_tokens = shard.weights.size, len(shard.rows)
         check_offsets(shard.offsets, n, n_tokens)
         if not np.all(shard.offsets[1:] > shard.offsets[:-1]):
-            raise DataError("found an empty sequence, expected at least one token")
+            raise DataError("a sequence is empty: at least one token is needed")
         self.pairs.check(shard.rows, n_tokens)
         labelling = Labelling(self.labels, shard.labels, shard.allowed)
         labelling.check(n_tokens)
@@ -502,8 +504,8 @@ class Chain(Structure):
         bad = np.flatnonzero((lengths > 0) & ~possible[lengths])
         if bad.size:
             raise DataError(
-                f"sequence {bad[0]}: the forbidden transitions rule out every labelling of its "
-                f"{lengths[bad[0]]} tokens"
+                f"sequence {bad[0]}: with these forbidden transitions, its {lengths[bad[0]]} tokens have no "
+                "possible labels"
             )
 
     # --- scores and features ------------------------------------------------------------------------------
@@ -722,7 +724,7 @@ class Chain(Structure):
         return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
-        """The map v -> Cov[F] v at `w`; keeps three (n_tokens, n_labels) arrays for as long as it lives."""
+        """The map v -> Cov[F] v at `w`; it keeps three arrays of shape (n_tokens, n_labels) in memory."""
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
         posteriors = []
         for block, posterior in self._posteriors(w, shard, shard.weights, within):
@@ -767,22 +769,23 @@ class Chain(Structure):
     def segment_probability(
         self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]
     ) -> float:
-        """Probability that tokens ``start, start + 1, ...`` of a sequence carry exactly `labels`.
+        """Probability that tokens ``start, start + 1, ...`` (from 0) of a sequence have exactly `labels`.
 
         Raises
         ------
         DataError
-            A label outside the set, or a segment that leaves the sequence.
+            A label is unknown, or the sequence does not have these tokens.
         """
         one = shard.take([sequence])
         if not labels or start < 0 or start + len(labels) > one.n_parts:
             raise DataError(
-                f"sequence {sequence} has {one.n_parts} tokens: found {len(labels)} labels from token {start}"
+                f"sequence {sequence} has {one.n_parts} tokens, which does not fit {len(labels)} labels from "
+                f"token {start}"
             )
         allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
         for i, label in enumerate(labels):
             if label not in self.labels:
-                raise DataError(f"the label {label!r} is not among {self.labels}")
+                raise DataError(f"unknown label {label!r}. Allowed: {self.labels}")
             allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
         # P(labels) = Z of the labellings that have them / Z of all.
         restricted = self.log_partition(w, replace(one, allowed=allowed), within=True)
@@ -831,7 +834,7 @@ class Chain(Structure):
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """For each sequence, its highest-scoring labellings (at most n, length) and their scores, falling."""
+        """For each sequence, its best labellings, shape (at most n, length), and their scores, descending."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)
@@ -847,7 +850,7 @@ class Chain(Structure):
     def best_rescaled(
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        """Labels of the largest Hamming cost times margin, shape (n_tokens,), and values, (n_sequences,).
+        """Labels with the largest Hamming cost times margin, shape (n_tokens,), and values, (n_sequences,).
 
         The time for a sequence grows as (tokens x labels)^2.
 

@@ -1,4 +1,4 @@
-"""Labels as arrays, the rules of which may follow which, training labels that break these; segments."""
+"""Labels as arrays, rules of which label may follow which, labels that break these rules; segments."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules, strange: dict[str, st
         for label in labels:
             prefix, _, segment = str(label).partition("-")
             if prefix not in tuple(prefixes):
-                told = f"the label {label!r} does not fit the scheme {forbidden!r}: expected one of "
-                told += f"{list(prefixes)} first"
+                told = f"the label {label!r} does not fit the scheme {forbidden!r}: "
+                told += f"it must begin with one of {list(prefixes)}"
                 if strange is None:
                     raise DataError(told)
                 strange[label], prefix = told, ""
@@ -70,7 +70,7 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules, strange: dict[str, st
             for end in move:
                 if end not in index:
                     raise DataError(
-                        f"forbidden transition {move!r}: the label {end!r} is not among {list(labels)}"
+                        f"forbidden transition {move!r}: there is no label {end!r}. Allowed: {list(labels)}"
                     )
             moves[index[move[0]], index[move[1]]] = False
     return moves[:-1, :-1], moves[-1, :-1], moves[:-1, -1]  # the last row: start; the last column: end
@@ -188,9 +188,9 @@ class Labelling:
         check_range("labels", self.labels, np.int64, (n_tokens,), -1 if self.is_partly_known else 0, n)
         check_range("labels", self.allowed, bool, (self.is_partly_known * n_tokens, n), 0, 2)
         if self.is_partly_known and not self.allowed.any(axis=1).all():
-            raise DataError("found a token without a label that it may have")
+            raise DataError("a token has an empty set of possible labels")
         if self.is_partly_known and not np.array_equal(self.labels, single_labels(self.allowed)):
-            raise DataError("found labels that are not those that tokens may have")
+            raise DataError("the known labels and the sets of possible labels differ")
 
     def check_moves(self, offsets: IntArray, moves: Moves) -> None:
         """Raise `DataError` for the first sequence that only forbidden transitions could label."""
@@ -212,9 +212,9 @@ class Labelling:
                 found, before = (
                     [self.names[y] for y in np.flatnonzero(row)] for row in (allowed[t], allowed[t - 1])
                 )
-                told = f"found the label {_show(found)} after {_show(before) if t else 'the start'}"
+                told = f"the label {_show(found)} after {_show(before) if t else 'the start'}"
                 at_end = " and before the end of the sequence" if t == len(allowed) - 1 else ""
-                yield s, t, f"{told}{at_end}, which the forbidden transitions rule out"
+                yield s, t, f"{told}{at_end} needs a forbidden transition"
 
     def _suspects(self, offsets: IntArray, moves: Moves) -> list[int]:
         """Sequences with a forbidden transition, where all labels are known."""
@@ -272,7 +272,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
         names = _label_set(flat, lengths)
     ids = {name: y for y, name in enumerate(names)}
     if len(ids) != len(names):
-        raise DataError(f"found the labels {list(names)}, expected no two alike")
+        raise DataError(f"the list of labels {list(names)} has duplicates")
     try:
         labels = np.fromiter(map(ids.__getitem__, flat), np.int64, len(flat))
         return Labelling(list(names), labels, np.empty((0, len(ids)), bool))
@@ -286,10 +286,10 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
     for t, label in enumerate(flat):
         for choice in names if label is None else _choices(label):
             if not isinstance(choice, Hashable) or choice not in ids:
-                raise DataError(f"{_where(t, lengths)}: found the label {choice!r}, expected one of {names}")
+                raise DataError(f"{_where(t, lengths)}: unknown label {choice!r}. Allowed: {names}")
             allowed[t, ids[choice]] = True
         if not allowed[t].any():
-            raise DataError(f"{_where(t, lengths)}: found an empty set of labels, expected at least one")
+            raise DataError(f"{_where(t, lengths)}: the set of labels is empty. Use None if unknown")
     return Labelling(names, single_labels(allowed), allowed)
 
 
@@ -326,12 +326,10 @@ def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
         for choice in _choices(label):
             if not isinstance(choice, _NAME):
                 t = next(t for t, other in enumerate(flat) if other is label)
-                raise DataError(
-                    f"{_where(t, lengths)}: found the label {choice!r}, expected a string or an integer"
-                )
+                raise DataError(f"{_where(t, lengths)}: the label {choice!r} is not a string or an integer")
             found.add(str(choice) if isinstance(choice, str) else int(choice))
     if not found:
-        raise DataError("no token has a label: expected at least one known label")
+        raise DataError("no token has a known label: at least one is needed")
     return sorted(found, key=str)
 
 
@@ -343,17 +341,17 @@ def _choices(label: Any) -> Iterable[Any]:
 
 def check_lengths(outputs: Any, lengths: IntArray) -> None:
     if not isinstance(outputs, Collection):
-        raise DataError(f"found {outputs!r} for the labels, expected a list of label sequences")
+        raise DataError(f"the labels must be a list of sequences of labels, not {outputs!r}")
     if len(outputs) != lengths.size:
-        raise DataError(f"found labels for {len(outputs)} sequences, expected {lengths.size}")
+        raise DataError(f"y has labels for {len(outputs)} sequences, but X has {lengths.size}")
     if set(map(type, outputs)) <= {list, tuple} and list(map(len, outputs)) == lengths.tolist():
         return
     for s, (sequence, length) in enumerate(zip(outputs, lengths.tolist(), strict=True)):
         if isinstance(sequence, str) or not isinstance(sequence, Collection):
             kind = "the string " if isinstance(sequence, str) else ""
-            raise DataError(f"sequence {s}: found {kind}{sequence!r}, expected a list of labels")
+            raise DataError(f"sequence {s}: the labels must be a list, not {kind}{sequence!r}")
         if len(sequence) != length:
-            raise DataError(f"sequence {s}: found {len(sequence)} labels for {length} tokens")
+            raise DataError(f"sequence {s} has {len(sequence)} labels, but {length} tokens")
 
 
 def _where(token: int, lengths: IntArray) -> str:
@@ -361,7 +359,7 @@ def _where(token: int, lengths: IntArray) -> str:
 
 
 class ForbiddenLabelsWarning(UserWarning):
-    """Some training labels break the rules of which labels may follow which."""
+    """Training labels break the rules of which label may follow which (`forbidden`)."""
 
 
 def named_place(sequence: int, token: int) -> str:
@@ -371,7 +369,7 @@ def named_place(sequence: int, token: int) -> str:
 
 @dataclass
 class LeftOut:
-    """What was left out of training sequences, which may come block by block."""
+    """Collects the training sequences that were skipped, and the labels that were made unknown."""
 
     n_sequences: int = 0  # that were looked at
     n_skipped: int = 0
@@ -381,7 +379,7 @@ class LeftOut:
     _n_named: int = 0
 
     def add(self, sequence: int, place: str, reason: str, n_trimmed: int = 0) -> None:
-        """One sequence that breaks the rules, first at a place; without labels to trim it is skipped."""
+        """Add a sequence that breaks the rules, first at `place`; without labels to trim it is skipped."""
         self.n_trimmed += n_trimmed
         self._n_named += 1
         if len(self._named) < _MOST_NAMED:
@@ -392,15 +390,15 @@ class LeftOut:
                 self.skipped.append((self.n_sequences + sequence, reason))
 
     def report(self, forbidden: Rules) -> None:
-        """Warn once of all that was left out; raise `DataError` if nothing is left."""
+        """Warn once of all that was skipped; raise `DataError` if nothing is left."""
         rules = f"forbidden={forbidden!r:.60}"
         named = some_of(self._named, _MOST_NAMED, self._n_named)
         if self.n_skipped == self.n_sequences > 0:
-            raise DataError(f"{rules} rules out the labels of all {self.n_sequences} sequences: {named}")
+            raise DataError(f"the labels of all {self.n_sequences} sequences break {rules}: {named}")
         skipped = [f"skipped {self.n_skipped} of {self.n_sequences} sequences"] if self.n_skipped else []
-        trimmed = [f"{self.n_trimmed} labels are taken for unknown"] if self.n_trimmed else []
+        trimmed = [f"treated {self.n_trimmed} labels as unknown"] if self.n_trimmed else []
         if told := "; ".join(skipped + trimmed):
-            warn(f"found labels that {rules} rules out; {told}: {named}", ForbiddenLabelsWarning)
+            warn(f"some labels break {rules}; {told}: {named}", ForbiddenLabelsWarning)
 
 
 def fit_to_rules(
@@ -500,8 +498,8 @@ def read_segments(outputs: Any, lengths: IntArray) -> Segmentation:
             match = _SEGMENT.fullmatch(label) if isinstance(label, str) else None
             if match is None:
                 raise DataError(
-                    f"{_where(t, lengths)}: found the label {label!r}, expected O or one such as B-x, I-x, "
-                    "E-x, S-x"
+                    f"{_where(t, lengths)}: the label {label!r} is not BIO or BIOES. Allowed: O, B-x, I-x, "
+                    "E-x, S-x, where x is a segment type"
                 )
             parts[label] = (OUTSIDE, OUTSIDE) if match[1] else (match[2], match[3] or "")
     prefixes, types = [parts[label][0] for label in flat], [parts[label][1] for label in flat]

@@ -49,18 +49,18 @@ class TrigramScores(MoveScores):
 
 
 class SecondOrderChain(Chain):
-    """A second-order linear chain: the score of a label looks at the two before it.
+    """A second-order linear chain: the score of a label depends on the two labels before it.
 
-    Trigram weights add to those of `Chain`. They are a group of their own, so that regularisation that is
-    learned can do without them. Build one with `build`; sums take tokens x labels^3 steps. Products with the
-    Hessian take the complex step through the sums, and keep nothing.
+    It has the weights of `Chain`, and weights of trigrams. These form a group of their own, so that tuning
+    can shrink them to zero. Build a chain with `build`. Time grows as tokens x labels^3. Products with the
+    Hessian are computed by the complex step, and keep nothing in memory.
 
     Parameters
     ----------
     labels, attributes, pair_keys, transitions, boundary, forbidden
-        As of `Chain`.
+        As for `Chain`.
     trigrams : ndarray of int64
-        Sorted keys, as `trigram_keys` has them, of the trigrams that have a weight; the others score 0. The
+        Sorted keys, as `trigram_keys` makes them, of the trigrams that have a weight; others score 0. The
         first label may be the start, and the last the end.
     """
 
@@ -106,7 +106,7 @@ class SecondOrderChain(Chain):
         return {**super()._seen_moves(labelling, lengths), "trigrams": labelling.seen_trigrams(lengths)}
 
     def split_trigrams(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Numbers of the labels of each trigram that has a weight; n_labels for the start and the end."""
+        """Indices of the labels of each trigram that has a weight; n_labels stands for the start or end."""
         n = self.n_labels
         a, b, c = np.unravel_index(self.trigrams, (n + 1, n, n + 1))
         return a, b, c

@@ -53,17 +53,17 @@ _BLOCK_CELLS = 1 << 16  # tokens x segments that end there, which kernels work o
 class SemiMarkovChain(Structure):
     """A semi-Markov chain: segmentations scored by attributes of tokens and segments, and by transitions.
 
-    An output is the tag of each token: ``O`` outside, or ``B-x`` and ``I-x`` for the first token of a segment
-    with the label x and its others. The weights are, in this order: of attributes of tokens, by tag; of last
-    tokens of segments and of whole segments, by label; of lengths; starts, ends and transitions. Build one
-    with `build`. Time grows as tokens x (longest segments of all labels + labels^2).
+    An output is the tag of each token: ``B-x`` for the first token of a segment with the label x, ``I-x`` for
+    its other tokens, and ``O`` outside segments. Weights are in this order: attributes of tokens, by tag;
+    attributes of last tokens and of whole segments, by label; lengths; starts; ends; transitions. Build a
+    chain with `build`. Time grows as tokens x (sum of the labels' longest segments + labels^2).
 
     Parameters
     ----------
     labels : sequence of str
-        Of segments, and "O" if tokens may be outside.
+        Labels of segments, and "O" if tokens may be outside segments.
     longest : ndarray of int64, shape (n_labels,)
-        Tokens that segments of each label have at most; 1 for "O".
+        Largest number of tokens in a segment of each label; 1 for "O".
     attributes : three sequences of str
         Names of attributes of tokens, of last tokens, and of segments; the text before the first ``=`` is the
         group.
@@ -71,7 +71,7 @@ class SemiMarkovChain(Structure):
         Sorted ``attribute * n + tag`` of the pairs that have a weight, n the number of tags; with labels in
         place of tags for last tokens and segments.
     reader : SegmentReader
-        What makes attributes of segments.
+        Computes the attributes of segments.
     boundary : bool
         Whether starts and ends have weights.
     """
@@ -93,12 +93,13 @@ class SemiMarkovChain(Structure):
         n_labels = len(self.labels)
         if n_labels > _MOST_LABELS:
             raise DataError(
-                f"found {n_labels} labels, expected at most {_MOST_LABELS}: tables grow as their square"
+                f"there are {n_labels} labels, but at most {_MOST_LABELS} are allowed: memory grows with "
+                "their square"
             )
         if max(int(longest.max()), int(longest.sum())) > _MOST_COLUMNS:  # the sum may overflow
             raise DataError(
-                f"found {n_labels} labels with segments of up to {longest.max()} tokens, expected at most "
-                f"{_MOST_COLUMNS} together: memory grows with them (max_length)"
+                f"the longest segments of all {n_labels} labels together may have at most {_MOST_COLUMNS} "
+                f"tokens; one alone has {longest.max()}. Set a smaller max_length"
             )
         self.tags, self.begin = tags_of(self.labels, longest)
         self.tables = tuple(
@@ -131,32 +132,33 @@ class SemiMarkovChain(Structure):
         boundary: bool = True,
         reader: SegmentReader | None = None,
     ) -> Self:
-        """The chain over the attributes, labels and lengths of a training set.
+        """Build the chain with the attributes, labels and segment lengths of a training set.
 
-        Weights are of what occurs in it: attributes of tokens with the tags that they have, attributes of its
-        segments with their labels; and all transitions.
+        It has weights for the pairs of attribute and tag, or of segment attribute and label, that occur in
+        the training set; and for all transitions.
 
         Parameters
         ----------
         inputs : AttributeTable
+            Attributes of the tokens.
         outputs : sequence of sequences of str
-            Labels in the scheme BIO or BIOES.
+            Labels in the BIO or BIOES scheme.
         max_length : int, optional
-            Tokens in a segment, at most; by default as many as the longest of its label has.
+            Largest number of tokens in a segment; by default that of the longest segment with the same label.
         reader : SegmentReader, optional
-            What makes attributes of segments; by default with words where the table has them.
+            Computes the attributes of segments; by default it uses words if the table has them.
 
         Raises
         ------
         DataError
-            Empty training set, a segment longer than `max_length`, or anything `encode` refuses.
+            The training set is empty, a segment is longer than `max_length`, or `encode` raises an error.
         """
         if not len(inputs):
-            raise DataError("the training set is empty: expected at least one sequence")
+            raise DataError("the training set is empty: at least one sequence is needed")
         inputs = inputs.used()
         found = read_segments(outputs, inputs.lengths)
         if not found.types:
-            raise DataError("no token has a label: expected at least one")
+            raise DataError("no token has a label: at least one is needed")
         reader = SegmentReader.of(inputs.names) if reader is None else reader
         labels = sorted(set(found.types))
         ids = {label: y for y, label in enumerate(labels)}
@@ -222,10 +224,10 @@ class SemiMarkovChain(Structure):
         ]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
-        """One group per template, of tokens and of segments (see `templates_of`), and the transitions.
+        """Groups of weights: one per template, of tokens and of segments, and the transitions.
 
-        Starts and ends go with the transitions: all are weights between neighbours. With `n_heldout`,
-        templates of tokens are merged for tuning.
+        Starts and ends belong to the transitions. With `n_heldout`, templates of tokens are merged for tuning
+        (see `templates_of`).
         """
         attributes = [table.keys // table.n_labels for table in self.tables]
         of_tokens = templates_of(self.attributes[0], attributes[0], n_heldout)
@@ -248,17 +250,17 @@ class SemiMarkovChain(Structure):
         return KnownAttributes(self.attributes[2], self.reader.gazetteers)
 
     def encode(self, inputs: AttributeTable, outputs: Any = None, weights: Any = None) -> SegmentShard:
-        """Lay out sequences as a shard; attributes outside the vocabulary are dropped.
+        """Encode sequences as a shard; attributes that the chain does not have are dropped.
 
         Raises
         ------
         DataError
-            An empty sequence, ragged lengths, labels of no scheme, segments that are longer than the longest
-            or of an unknown label, or weights that are negative, not finite or too few. Names the sequence.
+            A sequence is empty, or has a wrong number of labels, labels that are not BIO or BIOES, a segment
+            that is too long or has an unknown label, or a wrong weight. The message names the sequence.
         """
         empty = np.flatnonzero(inputs.lengths <= 0)
         if empty.size:
-            raise DataError(f"sequence {empty[0]} is empty: expected at least one token")
+            raise DataError(f"sequence {empty[0]} is empty: at least one token is needed")
         offsets = offsets_of(inputs.lengths)
         tags = np.empty(0, np.int64) if outputs is None else self._encode_tags(outputs, inputs.lengths)
         example_weights, read = check_weights(weights, len(inputs)), outputs is None
@@ -284,14 +286,14 @@ class SemiMarkovChain(Structure):
         for j in np.flatnonzero(of_segment < 0)[:1]:
             s, start, _ = found.place(int(j))
             raise DataError(
-                f"sequence {s}, token {start}: found a segment of {found.types[j]!r}, expected one of "
+                f"sequence {s}, token {start}: unknown segment type {found.types[j]!r}. Allowed: "
                 f"{self.labels}"
             )
         _refuse_longer(found, self.longest[of_segment])
         return _tags(self.begin, of_segment, found)
 
     def with_reader(self, **changes: Any) -> Self:
-        """The chain with another function or other gazetteers, which make attributes of segments."""
+        """A chain with another function or other gazetteers for attributes of segments."""
         other = copy(self)
         other.reader = replace(self.reader, **changes)
         other.__dict__.pop("_known", None)  # the gazetteers' entries are among these
@@ -461,7 +463,7 @@ class SemiMarkovChain(Structure):
         return wrong_tokens(self._tags_of(shard, None), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """For each sequence, tags of its best segmentations (at most n, length) and scores, falling."""
+        """For each sequence, tags of its best segmentations, (at most n, length), and scores, descending."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         results = []
@@ -488,20 +490,20 @@ class SemiMarkovChain(Structure):
     def segment_probability(
         self, w: FloatArray, shard: SegmentShard, sequence: int, start: int, stop: int, label: str
     ) -> float:
-        """Probability that tokens ``start:stop`` of a sequence are a segment of this label.
+        """Probability that tokens ``start:stop`` (from 0) of a sequence are a segment with the given label.
 
         Raises
         ------
         DataError
-            A label outside the set, or a segment that leaves the sequence.
+            The label is unknown, or the sequence does not have these tokens.
         """
         one = shard.take([sequence])
         if not 0 <= start < stop <= one.n_parts:
             raise DataError(
-                f"sequence {sequence} has {one.n_parts} tokens: found a segment from {start} to {stop}"
+                f"sequence {sequence} has {one.n_parts} tokens, so it has no segment from {start} to {stop}"
             )
         if label not in self.labels:
-            raise DataError(f"the label {label!r} is not among {self.labels}")
+            raise DataError(f"unknown label {label!r}. Allowed: {self.labels}")
         y = self.labels.index(label)
         # Segments that are longer than any in training have no cell, and no probability.
         if stop - start > self.longest[y]:
@@ -625,6 +627,6 @@ def _refuse_longer(found: Segmentation, most: IntArray) -> None:
     for j in np.flatnonzero(found.stops - found.starts > most)[:1].tolist():
         s, start, stop = found.place(j)
         raise DataError(
-            f"sequence {s}, tokens {start} to {stop - 1}: found a segment of {found.types[j]!r} with "
-            f"{stop - start} tokens, expected at most {most[j]} (max_length)"
+            f"sequence {s}, tokens {start} to {stop - 1}: this segment of type {found.types[j]!r} has "
+            f"{stop - start} tokens, but at most {most[j]} are allowed (max_length)"
         )

@@ -116,13 +116,13 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
 
 
 def check_room(shard: SequenceShard, bytes_of_token: float, n_labels: int) -> None:
-    """Refuse a sequence for which there is not enough memory: none is worked on in parts."""
+    """Raise an error for a sequence that needs more memory than there is: each is processed as a whole."""
     # No sequence is longer than all together: most calls need no look at each.
     if shard.n_parts * bytes_of_token < _SMALL:
         return
     n = int(shard.sizes().max())
     what = f"a sequence of {n:,} tokens and its tables of {n_labels:,} labels"
-    require_memory(n * bytes_of_token, what, "it cut into shorter ones, or fewer labels")
+    require_memory(n * bytes_of_token, what, "shorter sequences or fewer labels")
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class AttributeWeights:
             check_range(what, entries.indices, dtype, (n,), 0, end)
             shapes = [(0,), (n,)]
             if values.dtype != np.float64 or values.shape not in shapes or not np.isfinite(values).all():
-                raise DataError(f"found values of {what} that are not finite numbers, one an entry")
+                raise DataError(f"the values of {what} must be finite numbers, one per entry")
 
     def observed(self, rows: AttributeRows, labels: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Row, weight and value of every entry whose attribute has a weight for the row's label."""

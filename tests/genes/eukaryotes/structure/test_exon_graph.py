@@ -183,8 +183,8 @@ def test_weights_that_are_not_finite():
 @pytest.mark.parametrize(
     ("inputs", "outputs", "message"),
     [
-        ([3], None, "sequence 0: found int, expected nucleotides"),
-        (["AC", "A-C"], None, "sequence 1: found '-' at position 2"),
+        ([3], None, "sequence 0 must be a string of nucleotides, not int"),
+        (["AC", "A-C"], None, "sequence 1, position 2: '-' is not a nucleotide"),
         (["AC"], [[0]], r"sequence 0: found a path of shape \(1,\), expected \(2,\)"),
         (["AC"], [[0, 99]], "sequence 0: found columns beyond 0..4"),
         (["AC"], [], "found 0 paths of 1 sequences"),

@@ -92,9 +92,9 @@ def test_organisms(finder):
     with pytest.warns(UserWarning, match="not converged"):
         alone.fit([genome[0] for genome in GENOMES])
     assert len(alone.composition_.own) == 4
-    with pytest.raises(DataError, match="found 2 organisms, expected at least 3"):
+    with pytest.raises(DataError, match="needs at least 3 organisms, but there are 2"):
         MetagenomeFinder().fit(TRAIN[:2])
-    with pytest.raises(DataError, match="bare: found no gene to learn from"):
+    with pytest.raises(DataError, match="bare: there are no genes to train on"):
         MetagenomeFinder().fit([*TRAIN, AnnotatedSequence("bare", "ACGT" * 100)])
 
 
@@ -172,7 +172,7 @@ def test_files(finder, tmp_path):
 def test_what_it_cannot(finder, tmp_path):
     with pytest.raises(NotFittedError):
         MetagenomeFinder().predict(NEAR)
-    with pytest.raises(CapabilityError, match="not from folders of shards"):
+    with pytest.raises(CapabilityError, match="does not train on folders of shards"):
         MetagenomeFinder().fit_shards(tmp_path)
     with pytest.raises(CapabilityError, match="does not learn several tasks"):
         MultitaskEstimator(finder, ["a", "b"]).fit({"a": (TRAIN, None), "b": (TRAIN, None)})

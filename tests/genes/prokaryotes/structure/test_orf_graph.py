@@ -106,7 +106,7 @@ def test_wrong_rules_and_letters():
     for options in wrong:
         with pytest.raises(DataError):
             OrfRules(**options)
-    with pytest.raises(DataError, match="sequence 1: found 'J' at position 2"):
+    with pytest.raises(DataError, match="sequence 1, position 2: 'J' is not a nucleotide"):
         GRAPH.encode(["ACGT", "AJ"])
 
 

@@ -56,13 +56,13 @@ def checked_track(track: Any, name: str, n: int, n_tracks: int | None = None) ->
     try:
         values = np.asarray(track, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name}: found tracks {track!r:.60}, expected an array of numbers") from None
+        raise DataError(f"{name}: the tracks {track!r:.60} are not an array of numbers") from None
     if n_tracks is None:
         n_tracks = values.shape[-1] if values.ndim else 0
     if values.shape != (n, n_tracks):
-        raise DataError(f"{name}: found tracks of shape {values.shape}, expected {(n, n_tracks)}")
+        raise DataError(f"{name}: the tracks have the shape {values.shape}, but must have {(n, n_tracks)}")
     if not np.isfinite(values).all():
-        raise DataError(f"{name}: found a track that is not finite")
+        raise DataError(f"{name}: the tracks have numbers that are not finite")
     return values
 
 
@@ -159,15 +159,16 @@ class ScoredSequence(NamedTuple):
 
 
 class ExonGraph(Structure):
-    """Sets of genes on both strands, of exons that lie between sites of a sequence.
+    """Structure over all sets of genes with introns on a sequence; exons lie between sites, such as donors.
 
-    An output is the column that emits each position (`ExonWeights.n_columns`).
+    An output has, for each position, the column that emits it (`ExonWeights.n_columns`).
 
     Parameters
     ----------
     weights : ExonWeights
+        The weights of words, signals, lengths and tracks.
     scaling : Scaling, optional
-        What is learned are scales of tables and deviations from them, in place of all weights.
+        If given, training fits scales of tables and deviations from them, in place of all weights.
     """
 
     name = "exon-graph"
@@ -201,7 +202,7 @@ class ExonGraph(Structure):
         return Groups.by_name([name.partition(":")[0] for name in self.weight_names()])
 
     def for_prediction(self) -> ExonGraph:
-        """The same with the table of all examples alone."""
+        """Return the graph with only the table of all examples."""
         if self.scaling is None:
             return self
         return ExonGraph(self.weights, Scaling(self.weights, self.scaling.tables[:1].copy()))
@@ -211,19 +212,19 @@ class ExonGraph(Structure):
     def encode(
         self, inputs: Sequence[Any], outputs: Sequence[Path] | None = None, weights: Any = None
     ) -> ExonShard:
-        """Sequences as a shard.
+        """Encode sequences as a shard.
 
         Parameters
         ----------
         inputs : list of str, or of (str, ndarray of shape (n_positions, n_tracks))
-            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+            Nucleotides in upper or lower case; U counts as T, other IUPAC codes as N.
         outputs : list of ndarray of int, shape (n_positions,), optional
-            The column of each position, as `gene_path` has them.
+            The column of each position, as `gene_path` returns them.
 
         Raises
         ------
         DataError
-            Names the sequence, and the position, that cannot be used.
+            A sequence or an output cannot be used. The message names the sequence and the position.
         """
         pairs = [item if isinstance(item, tuple) else (item, None) for item in inputs]
         letters = [encode_letters(text, f"sequence {s}") for s, (text, _) in enumerate(pairs)]

@@ -1,4 +1,4 @@
-"""The gene finder of contigs of many organisms, none of which is known."""
+"""The gene finder for metagenomes: contigs of many unknown organisms."""
 
 from __future__ import annotations
 
@@ -31,93 +31,98 @@ _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
 
 @parameters
 class MetagenomeFinder(OrfFinder):
-    """Genes of contigs of many bacteria and archaea, none of which is known.
+    """Find genes on contigs of unknown bacteria and archaea, each contig by itself.
 
-    Genomes tell how words of two codons in genes follow the share of G and C, and what is an organism's own.
-    The words of a contig are those at its share, as in the organisms that its genes are like, and its own;
-    its genes begin by the signals of the organism that it is most like. How much words and signals count is
-    learned from pieces of the genomes, each with the words of all others.
+    Training genomes show how the frequencies of words of two codons in genes depend on the GC content, and
+    how organisms deviate from that. The frequencies for a contig combine three sources: its GC content, the
+    organisms that its genes resemble, and its own words. Start codons are scored by the signals of the most
+    similar organism. The weights of words and signals are trained on pieces of the genomes; the words of a
+    piece are scored by the other genomes.
 
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss that training minimizes. "log": the negative log-probability of the genes. The others count wrong
-        starts and stops.
+        Loss function that training minimizes. "log": negative log-probability of the annotated genes. The
+        costs of "margin" and "ramp" count wrong starts and stops.
     penalty : float or dict, optional
-        Regularization strength: the precision of the Gaussian prior of the weights. One number, or one per
-        group name. By default 3 for gaps between genes, and 1 for others. It may be 0 beside `l1`.
-    groups : {"kind", "single", "separate"} or callable
-        Which weights share a regularization strength. "kind": those of one kind of feature (sums over words,
-        ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps between
-        genes). "single": all. "separate": none. Or those that a function of a weight's name gives the same
-        group name.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
+        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default 3 for gaps
+        between genes, and 1 for other groups. 0 is allowed only for groups with an `l1` above 0.
+    groups : "kind", "single", "separate", or callable
+        Groups of weights that share a regularization strength. "kind": one group per type of feature (sums
+        over words, ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps
+        between genes). "single": one group for all weights. "separate": one group per weight. A callable
+        takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
-        Weight of an l1 penalty, which makes weights exactly zero: ``l1 |w|`` beside half the penalty times
-        w^2. One number, or one per group name (0 for others), beside no tuner but "grid"; or "auto": one
-        number is learned together with the precisions, by tuning="implicit". Needs a smooth loss.
+        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
+        to the loss. One number for all groups, or one per group name (0 for groups without a name here).
+        Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
+        with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        How the regularization strength of each group of weights is chosen. "auto" and None fit with
-        `penalty`, but "auto" is "implicit" with l1="auto". "implicit" and "direct" need the log loss.
+        Method that chooses the regularization strength of each group of weights. "auto" and None use
+        `penalty`, but with l1="auto", "auto" means "implicit". "implicit" and "direct" need the log loss.
     code : int
-        Number of the genetic code at NCBI: 11, or 4 for Mycoplasma and its relatives.
+        NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
-        Whether predicted genes lie within their sequences. If not, they may go beyond the ends.
+        Whether to predict only genes within their sequence. If False, genes may continue beyond its ends.
     cv : float, int, or splitter, optional
         Share of the pieces that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2. Organisms are held out whole. Or a splitter of scikit-learn, or its splits.
+        5; by default 2 folds. All pieces of an organism are held out together. Or a scikit-learn splitter, or
+        a list of its splits.
     random_state : int
-        Random seed of pieces and of held-out splits.
+        Random seed of the pieces and held-out splits.
     warm_start : bool
-        Start at the weights of the previous fit. Has no effect with a tuner.
+        Start from the weights of the previous fit. Has no effect with a tuner.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
-        Each of the two fits has its time budget; the first, without words of contigs' own, keeps no state.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`. The time limit
+        holds for each of the two fits. The first one, without the contigs' own words, has no checkpoint.
 
     Attributes
     ----------
     graph_ : ContigGraph
-        The structure.
+        The structure of the model.
     composition_ : Composition
-        Words of the organisms.
+        Word frequencies of the organisms.
     starts_ : tuple of StartModel or None
-        What chooses the start codons of genes of contigs that are like each; else the structure does.
+        For each organism, the model that chooses start codons on contigs that resemble it. None: the weights
+        choose them.
     skipped_ : list of Skipped
-        Training genes that were left out, and why.
+        Training genes that were skipped, with the reasons.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        What every fit keeps: see `structune.learning.StructuredEstimator`.
+        Results that every fit keeps: see `structune.learning.StructuredEstimator`.
     """
 
     is_of_many = True
-    _auto = None, "finders for metagenomes have few weights, and precisions that suit them"
+    _auto = None, "metagenome finders have few weights and suitable default penalties"
     _usual_penalty: ClassVar = {"gaps": 3.0}
     graph_: ContigGraph = field(init=False)
     composition_: Composition = field(init=False)
     starts_: tuple[StartModel | None, ...] = field(init=False)
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
-        """Learn from annotated genomes, all genes of which are known.
+        """Fit the model to genomes of three or more organisms in which all genes are annotated.
 
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
         y : list of lists of Transcript, optional
-            The genes of each sequence, if X has none.
+            Genes of each sequence, if X has none.
         groups : array-like, shape (n_sequences,), optional
-            The organism of each sequence; by default each is one of its own.
+            Organism of each sequence. By default each sequence is an organism of its own.
 
         Raises
         ------
         DataError
-            Names the sequence that cannot be used; there are fewer than three organisms; one has no genes.
+            A sequence cannot be used, there are fewer than three organisms, or an organism has no genes.
 
         Warns
         -----
         SkippedGenesWarning
-            Some genes cannot be learned from: see `skipped_`.
+            Some genes cannot be used for training: see `skipped_`.
         """
         loss, graph, sequences = self._make_loss(), self._graph(), annotated_sequences(X, y)
         every = range(len(sequences))
@@ -130,7 +135,7 @@ class MetagenomeFinder(OrfFinder):
             for k, genome in enumerate(genomes.values())
         ]
         if len(organisms) < _FEWEST:
-            raise DataError(f"found {len(organisms)} organisms, expected at least {_FEWEST}")
+            raise DataError(f"training needs at least {_FEWEST} organisms, but there are {len(organisms)}")
         pieces = [piece for each in organisms for piece in each.pieces]
         shard, kept = contigs.labelled(graph, pieces)
         of = np.repeat(np.arange(len(organisms)), [len(each.pieces) for each in organisms])[kept]
@@ -165,8 +170,8 @@ class MetagenomeFinder(OrfFinder):
         return self
 
     def fit_shards(self, folder: Any) -> NoReturn:
-        """Refuses: words of an organism are those of others, so that examples are no shards of their own."""
-        raise CapabilityError("a finder for metagenomes learns from genomes, not from folders of shards")
+        """Not supported; raises `CapabilityError`. Examples depend on all organisms, not on one shard."""
+        raise CapabilityError("a MetagenomeFinder does not train on folders of shards: use fit with genomes")
 
     def _graph(self) -> ContigGraph:
         return ContigGraph(OrfRules(self.code))
@@ -193,12 +198,12 @@ class MetagenomeFinder(OrfFinder):
 
     @classmethod
     def pretrained(cls, X: Any = None) -> MetagenomeFinder:
-        """A model that comes with structune, of seven bacteria and six archaea of genetic code 11.
+        """Load a pretrained model, from seven bacteria and six archaea with genetic code 11.
 
         Parameters
         ----------
         X : list of str or AnnotatedSequence, optional
-            A genome: the model is for the genetic code that suits it (`suited_code`).
+            A genome. The model then uses the genetic code that suits it (`suited_code`).
         """
         finder: MetagenomeFinder = load_shipped("structune.genes.prokaryotes.metagenomes")
         finder.set_params(n_jobs=-1)
@@ -220,7 +225,7 @@ class MetagenomeFinder(OrfFinder):
             check_array(arrays, f"words_{name}", np.float64, (rows, contigs.N_WORDS))
             if np.abs(array).max(initial=0.0) > _MOST_LOG:
                 raise ModelFileError(
-                    f"found logs of words above {_MOST_LOG}, expected those of probabilities"
+                    f"the log-probabilities of words exceed {_MOST_LOG}: the file is damaged"
                 )
         finder.composition_ = Composition(**words)
         finder.starts_ = tuple(unpack(arrays, f"start_{k}_") for k in range(len(words["own"])))
