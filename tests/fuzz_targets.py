@@ -476,7 +476,7 @@ def _use_checkpoint(path):
         try:
             work(run=_short(_Unwritten(path)), **settings)
         except DataError as error:
-            if "found the state of other work" not in str(error):
+            if "the checkpoint is from another training" not in str(error):
                 raise
             refused = error
         else:

@@ -78,14 +78,14 @@ def test_every_word_is_of_one_kind():
     assert len(words) == len(set(words))
     assert find_kind("rna").estimator_class is RNAFolder
     assert find_kind("nothing") is None
-    with pytest.raises(ModelFileError, match="the kind 'tree' has no folders of shards"):
+    with pytest.raises(ModelFileError, match="models of type 'tree' cannot use folders of shards"):
         _ = find_kind("tree").shard_class
 
 
 def test_an_estimator_is_of_the_kind_that_it_derives_from():
     assert kind_of(type("Own", (Ranker,), {})()).word == "ranking"
     alone = type("Alone", (StructuredEstimator,), {"_structure": None, "_pack": None})
-    with pytest.raises(DataError, match="Alone is the estimator of no kind: expected one that an installed"):
+    with pytest.raises(DataError, match="Alone belongs to no model type; an installed package must"):
         kind_of(alone())
 
 
@@ -108,14 +108,17 @@ def test_those_of_packages_come_last(installed):
     ("found", "why"),
     [
         (ImportError("no module"), "ImportError: no module"),
-        (RNAFolder, "found ABCMeta, expected a Kind"),
-        (replace(OTHER, word="rna"), "rna is another kind already"),
-        (replace(OTHER, task="x:T", own=("fold", "new", "train")), "fold, train is another command already"),
+        (RNAFolder, "it is of type ABCMeta, not Kind"),
+        (replace(OTHER, word="rna"), "the model type rna exists already"),
+        (
+            replace(OTHER, task="x:T", own=("fold", "new", "train")),
+            "these commands exist already: fold, train",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
     installed(bad=found, other=OTHER)
-    with pytest.warns(UserWarning, match=f"the kind 'bad' of package:bad is left out: {why}"):
+    with pytest.warns(UserWarning, match=f"skipped the model type 'bad' of package:bad: {why}"):
         assert list(kinds()) == [*(kind.word for kind in _OURS), "other"]
     assert find_kind("rna").estimator_class is RNAFolder
 
@@ -123,9 +126,9 @@ def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"own": "run", "task": "x:T"}, "found 'run', expected a tuple of words"),
-        ({"shard": "package.Shard"}, "found 'package.Shard', expected 'package.module:Class'"),
-        ({"own": ("run",)}, r"found the commands \('run',\), expected a task, too"),
+        ({"own": "run", "task": "x:T"}, "own must be a tuple of command names, not 'run'"),
+        ({"shard": "package.Shard"}, "'package.Shard' must have the form 'package.module:Class'"),
+        ({"own": ("run",)}, r"the commands \('run',\) need a task"),
     ],
 )
 def test_wrong_kinds_are_refused(given, why):
@@ -136,7 +139,7 @@ def test_wrong_kinds_are_refused(given, why):
 def test_models_of_a_kind_whose_package_is_broken(installed, tmp_path):
     installed(other=OTHER)
     save_model(tmp_path / "m", "other", {}, {"a": np.zeros(1)})
-    expected = f"{tmp_path / 'm'}: found no nowhere:Other, which is named by the kind 'other'"
+    expected = f"{tmp_path / 'm'}: cannot import nowhere:Other, which the model type 'other' needs"
     with pytest.raises(ModelFileError, match=re.escape(expected)):
         load(tmp_path / "m")
 
@@ -145,12 +148,12 @@ def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, packag
     package("strange_commands", "import nowhere")
     installed(bad=replace(OTHER, task="strange_commands:TASK", own=("run",)))
     result = run("--help")
-    assert "structune: strange_commands:TASK is left out: " in result.stderr
+    assert "structune: skipped strange_commands:TASK: " in result.stderr
     assert "fold " in result.stdout
     assert "train rna" in succeed("train", "--help")
     assert "No such command 'run'" in run("run").stderr
     told = run("train", "other").stderr
-    assert "There is no train for 'other': expected one of tagging, segments, rna" in told
+    assert "'other' models have no command train. Choose one of tagging, segments, rna" in told
 
 
 @pytest.mark.filterwarnings("error")

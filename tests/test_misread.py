@@ -151,5 +151,5 @@ def fault_of(result, told, sample, is_read):
         return "" if is_read else f"accepted: {result.stdout[:80]!r} {told}"
     if is_read:
         return f"refused: {told}"
-    named = rf"{sample.names}|found no structure|no reactivities below|is it an alignment|at least two"
+    named = rf"{sample.names}|no structure|no reactivities below|an alignment\?|aligned\?|at least two"
     return "" if re.search(named, told, re.IGNORECASE) else f"not named: {told}"

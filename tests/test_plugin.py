@@ -74,7 +74,7 @@ def test_from_training_to_predictions(structune, files, tmp_path):
     assert np.mean([a == b for a, b in zip(graded, known, strict=True)]) == scores["right"]
 
     refused = structune("rank", model, "test.csv", code=2, found=tmp_path)  # without the package
-    assert "unknown kind of model 'ordinal'" in refused
+    assert "unknown model type 'ordinal'" in refused
 
 
 def test_folders_of_shards_and_checkpoints(structune, tmp_path):
@@ -138,7 +138,7 @@ def test_the_estimator(package, tmp_path, monkeypatch):
     with pytest.raises(DataError, match="expected at least two different ones"):
         OrdinalClassifier(order=["a", "a"]).fit(rows, ["a"] * 6)
     monkeypatch.setattr(kinds, "_installed", tuple)
-    with pytest.raises(DataError, match="is the estimator of no kind"):
+    with pytest.raises(DataError, match="belongs to no model type"):
         model.save(tmp_path / "m")
 
 

@@ -1,4 +1,4 @@
-"""Errors and warnings that users meet: each names the place, what was found, and what was expected."""
+"""Errors and warnings for users: each says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import warnings
 
 
 class StructuneError(ValueError):
-    """Base of every error that structune raises for wrong input."""
+    """Base class of all errors that structune raises for invalid input."""
 
 
 class DataError(StructuneError):
-    """An example, a file line or an array that cannot be used."""
+    """An example, a line of a file, an array or a parameter is invalid."""
 
 
 class ModelFileError(StructuneError):
-    """A model file that is corrupt, foreign, or of a version this release cannot read."""
+    """A model file is damaged, is not a model file, or has a version that this release cannot read."""
 
 
 class CapabilityError(StructuneError):
-    """A structure was asked a question that it cannot answer exactly."""
+    """A model or structure cannot do what was asked, such as probabilities of a model without any."""
 
 
 class ClusterError(StructuneError):
-    """A cluster that has lost what work needs: its scheduler, or workers that come back."""
+    """A cluster has lost its scheduler, or its workers did not come back."""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn with the line that called structune, however deep below it the reason lies."""
+    """Issue a warning that points to the user's line that called structune."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("structune."):
         level, frame = level + 1, frame.f_back

@@ -77,7 +77,7 @@ class Kind:
             ) from error
 
     def make_task(self) -> Any:
-        """The task for the command line; None if there is none, or if another package's cannot be imported."""
+        """The task for the command line; None without one, or if another package's cannot be imported."""
         if self.task is None:
             return None
         # a broken package must not take our commands with it

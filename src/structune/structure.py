@@ -1,4 +1,4 @@
-"""The protocol between structures and everything that learns, tunes or predicts with them."""
+"""The interface between structures and the code that trains, tunes and predicts with them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ COMPLEX_STEP = 1e-20  # any so small that its square vanishes beside 1; no digit
 
 @dataclass(frozen=True)
 class Groups:
-    """Which hyperparameter each weight answers to.
+    """Groups of weights; the weights of a group share a penalty.
 
     Attributes
     ----------
     index : ndarray of int64, shape (n_weights,)
-        Group of each weight; -1 for one without a penalty.
+        Group of each weight, from 0; -1 for a weight without a penalty.
     names : tuple of str, length n_groups
+        Names of the groups.
     """
 
     index: IntArray
@@ -42,28 +43,41 @@ class Groups:
 
     @property
     def sizes(self) -> IntArray:
-        """Weights in each group."""
+        """Number of weights in each group, shape (n_groups,)."""
         return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]  # without those of no group
 
     def sum(self, per_weight: FloatArray) -> FloatArray:
-        """Sum of a per-weight quantity over each group, shape (n_groups,)."""
+        """Return the sum over each group of a quantity per weight, shape (n_groups,)."""
         sums = np.bincount(self.index + 1, weights=per_weight, minlength=len(self) + 1)
         return sums[1:].astype(np.float64, copy=False)
 
     def spread(self, per_group: FloatArray) -> FloatArray:
-        """The quantity of each weight's group, shape (n_weights,); 0 for weights without a penalty."""
+        """Return the value of each weight's group, shape (n_weights,); 0 for weights without a group."""
         return np.append(per_group, 0.0)[self.index]  # -1 takes the last, 0
 
     def numbers(self, what: str, given: Any, default: float) -> FloatArray:
-        """A number for each group: the same one, or by name; `default`, or that of None, for the others.
+        """Return a number for each group, shape (n_groups,).
 
-        Those that are no numbers are nan.
+        Parameters
+        ----------
+        what : str
+            Name of the parameter, for error messages.
+        given : float or mapping
+            The same number for all groups, or numbers by name of group. The name None stands for all groups
+            that are not named.
+        default : float
+            Number of groups without a name in `given`.
+
+        Returns
+        -------
+        ndarray
+            All nan if `given` has something that is not a number.
         """
         found = [given] * len(self)
         if isinstance(given, Mapping):
             if unknown := sorted(set(given) - {*self.names, None}, key=str):
                 known = f"{list(self.names[:_MOST_NAMED])}{' and others' * (len(self) > _MOST_NAMED)}"
-                raise DataError(f"{what} names the groups {unknown}, expected some of {known}")
+                raise DataError(f"{what} names unknown groups of weights: {unknown}. The groups are {known}")
             found = [given.get(name, given.get(None, default)) for name in self.names]
         try:
             return np.array([float(number) for number in found])
@@ -72,28 +86,29 @@ class Groups:
 
     @classmethod
     def single(cls, n_weights: int) -> Groups:
+        """Put all weights into one group."""
         return cls(np.zeros(n_weights, dtype=np.int64), ("all",))
 
     @classmethod
     def separate(cls, names: list[str]) -> Groups:
-        """One hyperparameter a weight (automatic relevance determination)."""
+        """Make one group per weight (automatic relevance determination)."""
         return cls(np.arange(len(names)), tuple(names))
 
     @classmethod
     def by_name(cls, names: list[str]) -> Groups:
-        """One hyperparameter for each distinct name, in order of first appearance."""
+        """Make one group per distinct name, in order of first appearance."""
         order = {name: j for j, name in enumerate(dict.fromkeys(names))}
         return cls(np.fromiter((order[name] for name in names), np.int64, len(names)), tuple(order))
 
 
 @dataclass(frozen=True)
 class Shard(ABC):
-    """A batch of encoded examples in flat arrays; never changed once made.
+    """A batch of encoded examples in flat arrays, immutable.
 
     Attributes
     ----------
     weights : ndarray of float64, shape (n_examples,)
-        Weight of each example in every sum over examples.
+        Weight of each example in sums over examples.
     """
 
     weights: FloatArray
@@ -108,23 +123,23 @@ class Shard(ABC):
     @property
     @abstractmethod
     def n_parts(self) -> int:
-        """Labelled parts (tokens, ...): what weights are determined by, and what an example costs."""
+        """Number of labeled parts, such as tokens, of all examples."""
 
     @abstractmethod
     def take(self, indices: Any) -> Self:
-        """The examples at `indices`, in that order."""
+        """Return the examples at `indices`, in that order."""
 
     @abstractmethod
     def sizes(self) -> IntArray:
-        """Parts of each example, shape (n_examples,)."""
+        """Return the number of parts of each example, shape (n_examples,)."""
 
     def work(self) -> IntArray:
-        """What each example costs, in parts of a chain, shape (n_examples,)."""
+        """Return the computing time of each example relative to a part of a chain, shape (n_examples,)."""
         return self.sizes()
 
     @property
     def is_partly_known(self) -> bool:
-        """Whether some outputs are known in part only: the log loss is then not convex."""
+        """Whether some outputs are only partially known, so that the log loss is not convex."""
         return False
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -137,12 +152,12 @@ class Shard(ABC):
 
 
 class SequenceShard(Shard):
-    """Examples whose parts follow one another."""
+    """Shard whose examples are sequences of parts."""
 
     @property
     @abstractmethod
     def bounds(self) -> IntArray:
-        """Parts of example s are ``bounds[s]:bounds[s + 1]``; shape (n_examples + 1,)."""
+        """Bounds of the examples, shape (n_examples + 1,): example s is parts ``bounds[s]:bounds[s + 1]``."""
 
     @property
     def n_parts(self) -> int:
@@ -153,19 +168,23 @@ class SequenceShard(Shard):
 
 
 class Structure(ABC):
-    """A space of outputs scored by ``w @ F(x, y)``, and the questions it answers exactly about them.
+    """Base class of structures: a space of outputs with scores ``w @ F(x, y)``, and exact inference.
 
-    A structure is built from data once (its vocabulary) and then immutable. All methods work on a whole
-    shard, release the GIL in their kernels, and give the same result to the last bit whichever thread runs
-    them. `capabilities` lists the optional ones it answers: ``log_partition``, ``hessian``, ``best``,
-    ``cost`` (loss-augmented `best`), ``rescaled`` (`best_rescaled`), ``equivalent`` (`best_equivalent`),
-    ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
-    matrix), ``squared_error`` (of outputs that are numbers). Structures may list more of their own, such
-    as ``n_best``.
+    A structure is built from data once (its vocabulary) and is then immutable. All methods work on a whole
+    shard, release the GIL in their kernels, and give bit-identical results on every thread. The attribute
+    `capabilities` lists the optional abilities that a structure has:
+
+    - ``log_partition``, ``best``, and ``hessian`` (products with the Hessian);
+    - ``cost`` (costs of outputs, and `best` with costs), ``rescaled`` (`best_rescaled`) and ``equivalent``
+      (`best_equivalent`), for margin and ramp losses;
+    - ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
+      matrix), ``squared_error`` (for outputs that are numbers).
+
+    Structures may list others of their own, such as ``n_best``.
     """
 
     capabilities: frozenset[str]
-    name: str  # by which errors call it
+    name: str  # for error messages
     decoding_is_costly = False  # beside scores of outputs seen before: solvers then keep those
 
     # --- what every structure has -------------------------------------------------------------------------
@@ -173,57 +192,57 @@ class Structure(ABC):
     @property
     @abstractmethod
     def n_weights(self) -> int:
-        """Length of the weight vector."""
+        """Number of weights."""
 
     @abstractmethod
     def weight_names(self) -> list[str]:
-        """A readable, unique name for every weight."""
+        """Return a readable, unique name for every weight."""
 
     @abstractmethod
     def groups(self) -> Groups:
-        """The natural regularisation groups of the weights."""
+        """Return the natural groups of the weights for regularization."""
 
     @abstractmethod
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> Any:
-        """Validate examples and lay them out as a shard; errors name the example and what is wrong."""
+        """Check examples and encode them as a shard; errors say which example is wrong, and why."""
 
     @abstractmethod
     def features(
         self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
-        """Add the weighted sum over examples of F(x, y), y the shard's outputs or `outputs`, to `out`."""
+        """Add the weighted sum of F(x, y) over examples to `out`; y is `outputs` or the shard's outputs."""
 
     @abstractmethod
     def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
-        """F(x, y) of every example, one sparse row each, shape (n_examples, n_weights)."""
+        """Return F(x, y) of every example as a sparse row, shape (n_examples, n_weights)."""
 
     def score(self, w: Array, shard: Any, outputs: Any = None) -> Array:
-        """w . F(x, y) of every example, shape (n_examples,)."""
+        """Return the score w . F(x, y) of every example, shape (n_examples,)."""
         return np.asarray(self.feature_rows(shard, outputs) @ w)
 
     def constants(self, shard: Any) -> FloatArray | float:
-        """What the scores of the shard's own outputs have beside ``w . F(x, y)``, whatever the weights."""
+        """Return constants, independent of the weights, that scores of the shard's outputs have added."""
         return 0.0
 
     def check_shard(self, shard: Any) -> None:
-        """Raise `DataError` if labelled examples from a file are not sound: kernels trust their indices.
+        """Raise `DataError` if labeled examples from a file are damaged, as kernels trust their indices.
 
-        Weights of the examples have been looked at before.
+        The weights of the examples have already been checked.
         """
         raise self._cannot("files of shards")
 
     # --- decoding, and the cost of what is decoded --------------------------------------------------------
 
     def best(self, w: FloatArray, shard: Any, cost: FloatArray | None = None) -> tuple[Any, FloatArray]:
-        """Highest-scoring outputs, and their scores, shape (n_examples,).
+        """Return the highest-scoring output of each example, and the scores, shape (n_examples,).
 
-        With `cost`, shape (n_examples,), decoding is loss-augmented: the score has this much times the cost
-        of an output in it (capability ``cost``).
+        With `cost`, shape (n_examples,), decoding is loss-augmented: `cost` times the cost of an output is
+        added to its score (capability ``cost``).
         """
         raise self._cannot("best")
 
     def cost(self, shard: Any, outputs: Any) -> FloatArray:
-        """Cost of `outputs` relative to the shard's own, shape (n_examples,)."""
+        """Return the cost of `outputs` relative to the shard's outputs, shape (n_examples,)."""
         raise self._cannot("cost")
 
     # --- sums over all outputs ----------------------------------------------------------------------------
@@ -236,18 +255,21 @@ class Structure(ABC):
         weights: Array | None = None,
         within: bool = False,
     ) -> Array:
-        """Log of the sum of exp(score) over outputs, shape (n_examples,).
+        """Return the log-partition function, the log of the sum of exp(score), shape (n_examples,).
 
         Parameters
         ----------
         w : ndarray, shape (n_weights,)
-            Complex weights give the complex-step value and gradient (capability ``complex``).
+            Weights. Complex weights give the complex-step value and gradient (capability ``complex``).
+        shard : Shard
+            Encoded examples.
         expected : ndarray, shape (n_weights,), optional
-            The weighted sum over examples of the expected features is added to it.
+            Array to which the weighted sum of the expected features is added.
         weights : ndarray, shape (n_examples,), optional
-            Example weights for `expected`; the shard's own by default.
+            Weights of the examples in `expected`; those of the shard by default.
         within : bool
-            Sum only over outputs that agree with the shard's partial labels (capability ``within``).
+            Whether to sum only over outputs that agree with the shard's partial labels (capability
+            ``within``).
         """
         raise self._cannot("log_partition")
 
@@ -265,9 +287,9 @@ class Structure(ABC):
     # --- second derivatives of these sums -----------------------------------------------------------------
 
     def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
-        """The map v -> weighted sum over examples of Cov[F] v.
+        """Return the function v -> weighted sum over examples of Cov[F] v.
 
-        Where a structure has no better way, by the complex step, which is exact: no digits cancel.
+        The default implementation uses the complex step, which is exact to rounding.
         """
         if not {"hessian", "complex"} <= self.capabilities:
             raise self._cannot("hessian")
@@ -283,14 +305,14 @@ class Structure(ABC):
         return product
 
     def variance(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Variance of each feature if the parts of an output were independent, summed over examples.
+        """Return the variance of each feature as if parts were independent, summed over examples.
 
-        A cheap stand-in for the diagonal of the Hessian, for scaling and preconditioning.
+        This is a cheap approximation of the diagonal of the Hessian, for scaling and preconditioning.
         """
         raise self._cannot("hessian")
 
     def hessian(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Weighted sum of the covariances of F as a matrix, shape (n_weights, n_weights)."""
+        """Return the weighted sum of the covariances of F, shape (n_weights, n_weights)."""
         raise self._cannot("dense_hessian")
 
     # --- for some losses only -----------------------------------------------------------------------------
@@ -298,42 +320,41 @@ class Structure(ABC):
     def best_rescaled(
         self, w: FloatArray, shard: Any, cost: FloatArray | None = None
     ) -> tuple[Any, FloatArray]:
-        """Outputs of the largest margin times cost, and its value, shape (n_examples,).
+        """Return the outputs with the largest margin times cost, and its value, shape (n_examples,).
 
-        The maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, 0 for y itself, with a `cost` of
-        0 by default, shape (n_examples,); capability ``rescaled``.
+        The value is the maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, which is 0 for y
+        itself. `cost` has shape (n_examples,), by default 0. Capability ``rescaled``.
         """
         raise self._cannot("rescaled")
 
     def best_equivalent(self, w: FloatArray, shard: Any) -> tuple[Any, FloatArray]:
-        """Highest-scoring outputs among those that are as good as the shard's own, and their scores.
+        """Return the highest-scoring outputs among those equivalent to the shard's outputs, and their scores.
 
-        As good: every output costs the same relative to either. Capability ``equivalent``.
+        Outputs are equivalent if every other output has the same cost relative to each of them. Capability
+        ``equivalent``.
         """
         raise self._cannot("equivalent")
 
     def guess(self) -> FloatArray:
-        """Weights known to be of use, where a loss that is not convex may start; shape (n_weights,)."""
+        """Return useful initial weights for losses that are not convex, shape (n_weights,)."""
         return np.zeros(self.n_weights)
 
     def squared_error(self, w: Array, shard: Any, gradient: Array | None = None) -> Array:
-        """(y - score)^2 of every example, shape (n_examples,), for outputs that are numbers.
+        """Return (y - score)^2 of every example, shape (n_examples,), for outputs that are numbers.
 
-        Half the gradient of its weighted sum is added to `gradient`, shape (n_weights,).
+        Half the gradient of the weighted sum is added to `gradient`, shape (n_weights,).
         """
         raise self._cannot("squared_error")
 
     # --- what a structure can do --------------------------------------------------------------------------
 
     def require(self, needs: frozenset[str], who: str) -> None:
-        """Raise `CapabilityError` if an ability in `needs` is missing."""
+        """Raise `CapabilityError` if the structure lacks a capability in `needs`."""
         for need in sorted(needs - self.capabilities):
-            raise CapabilityError(
-                f"{who} needs {need!r}, which the structure {self.name!r} cannot answer exactly"
-            )
+            raise CapabilityError(f"{who} needs {need!r}, which the structure {self.name!r} does not support")
 
     def _cannot(self, ability: str) -> CapabilityError:
-        return CapabilityError(f"the structure {self.name!r} has no exact {ability!r}")
+        return CapabilityError(f"the structure {self.name!r} does not support {ability!r}")
 
 
 def place_of(part: int, sizes: IntArray) -> tuple[int, int]:

@@ -231,8 +231,8 @@ def test_pairs_for_which_there_is_too_little_memory(files, monkeypatch):
     text = f">a\nWY\n>b\nWYW\n>c\n{long}\n>d\n{long}\n"
     message = fail("align", "-", "--model", files / "m.structune", "--which", "all", *QUIET, stdin=text)
     assert re.search(
-        r"-, c and d: 50,000 and 50,000 residues need [\d.]+ GB of memory, found 1\.0 GB available: "
-        r"expected shorter sequences, or a band \(--band, band=\)\n$",
+        r"-, c and d: 50,000 and 50,000 residues need [\d.]+ GB of memory, but only 1\.0 GB are available: "
+        r"try shorter sequences, or a band \(--band, band=\)\n$",
         message,
     )
     with pytest.raises(DataError, match="pair 1: 50,000 and 50,000 residues need"):

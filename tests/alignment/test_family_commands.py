@@ -68,7 +68,7 @@ def test_multiple_families_go_to_a_folder(families, tmp_path):
         (["none.fa"], "none.fa: the file has no sequences"),
         (["families/one.fa", "-o", "out"], "several input files would be written to"),
         ([], "2 input files need a folder as --output: a fasta file holds one alignment"),
-        (["-o", "families"], "one.fa: expected another file than the one that is read"),
+        (["-o", "families"], "one.fa: this file is also read; write to another file"),
     ],
 )
 def test_multiple_that_cannot_be(families, tmp_path, monkeypatch, args, message):
@@ -201,4 +201,4 @@ def test_families_for_which_there_is_too_little_memory(families, monkeypatch):
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 100)
     message = run("align", "--multiple", families / "one.fa", *QUIET).stderr
-    assert "one.fa: 3 sequences, 3 pairs need 0.0 GB of memory, found 0.0 GB available" in message
+    assert "one.fa: 3 sequences, 3 pairs need 0.0 GB of memory, but only 0.0 GB are available" in message

@@ -184,6 +184,6 @@ def test_what_is_refused(files, tmp_path):
     (tmp_path / "none.dbn").write_text(">e\nGAAC\n(..)\n")
     assert "all 1 structures are outside" in fail("shard", "rna", tmp_path / "none.dbn", tmp_path / "g")
     said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
-    assert "--min-hairpin has no effect on a folder of shards: give it to shard." in said
+    assert "--min-hairpin cannot change a folder of shards. Give it to structune shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "the examples are for RNAFolder, not for GeneFinder" in said

@@ -52,7 +52,7 @@ def test_interrupted_training_saves_the_best(files, tmp_path, monkeypatch, args)
 def test_nothing_is_saved_before_anything_is_learned(files, tmp_path):
     path = tmp_path / "m.structune"
     message = fail("tune", files / "train.txt", "-m", path, "--max-seconds", 0, *SMALL)
-    assert "before there was anything to save" in message
+    assert "before the first result; no model was saved" in message
     assert not path.exists()
 
 
@@ -62,7 +62,7 @@ def test_a_fit_that_has_not_converged_is_told_in_a_line(files, tmp_path, monkeyp
     result = run("train", files / "train.txt", "-m", tmp_path / "m.structune", "--penalty", 1, *SMALL)
     assert result.exit_code == 0
     (line,) = result.stderr.splitlines()
-    assert line.startswith("structune: the fit has not converged: it ended at its limit of iterations")
+    assert line.startswith("structune: the fit has not converged: it reached its limit of iterations")
 
 
 def out_of_time():
@@ -79,7 +79,10 @@ def test_resume(files, tmp_path):
     assert rest.exists()
     with out_of_time():
         aside = run(*arguments)
-    assert "m.structune.checkpoint will be written over: --resume goes on from there" in aside.stderr
+    assert (
+        "m.structune.checkpoint exists and will be overwritten; to continue from it, use --resume"
+        in aside.stderr
+    )
     assert "converged" in succeed(*arguments, "--resume")
     assert not rest.exists()
     one, other = structune.load(path), SequenceTagger(**structune.load(path).get_params())
@@ -89,7 +92,7 @@ def test_resume(files, tmp_path):
     with out_of_time():
         succeed(*arguments)
     said = fail("tune", files / "test.txt", "-m", path, "--resume", *SMALL)
-    assert "found the state of other work" in said
+    assert "the checkpoint is from another training" in said
 
 
 def test_a_disk_that_is_full(files, tmp_path, monkeypatch):
@@ -103,7 +106,7 @@ def test_a_disk_that_is_full(files, tmp_path, monkeypatch):
 
     monkeypatch.setattr(SequenceTagger, "save", save)
     said = fail("train", files / "train.txt", "-m", path, "--penalty", 1, *SMALL)
-    match = re.search(r"m.structune: No space left on device: the model is saved as (\S+) instead", said)
+    match = re.search(r"m.structune: No space left on device. The model was saved as (\S+) instead", said)
     assert structune.load(match[1]).classes_ == structune.load(files / "m.structune").classes_
 
 

@@ -149,9 +149,12 @@ def test_pages_of_verbs_tell_of_every_kind(verb, wide):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("train rnaa x.txt -m m", "No such kind 'rnaa'. Did you mean 'rna'? See structune train --help."),
-        ("evaluate rankin x y", "No such kind 'rankin'. Did you mean 'ranking'?"),
-        ("shard tree x y", "There is no shard for 'tree': expected one of "),
+        (
+            "train rnaa x.txt -m m",
+            "No such model type 'rnaa'. Did you mean 'rna'? See structune train --help.",
+        ),
+        ("evaluate rankin x y", "No such model type 'rankin'. Did you mean 'ranking'?"),
+        ("shard tree x y", "'tree' models have no command shard. Choose one of "),
         ("fodl x", "No such command 'fodl'. Did you mean 'fold'?"),
     ],
 )
@@ -240,7 +243,7 @@ def test_errors_of_usage_are_one_line(verb, word, asked):
             assert told.startswith(f"structune: Invalid value for '{option.opts[-1]}'")
             assert told.endswith(end)
     if "--jobs" in options:
-        assert "--jobs 0: expected a number of threads, or -1 for all " in fail(*words, *must, "--jobs", 0)
+        assert "--jobs 0: give a number of threads, or -1 for all " in fail(*words, *must, "--jobs", 0)
     assert not asked
 
 
@@ -252,11 +255,10 @@ def test_what_shards_have_decided_is_refused(word, monkeypatch):
         told = fail("train", word, "folder", "-m", "new", *given(options[name]))
         flag = options[name].opts[0]
         if " needs " not in told:
-            assert (
-                told == f"structune: folder: {flag} has no effect on a folder of shards: give it to shard.\n"
-            )
+            why = f"{flag} cannot change a folder of shards. Give it to structune shard."
+            assert told == f"structune: folder: {why}\n"
     told = fail("train", word, "folder", "other", "-m", "new")
-    assert "folder: found a folder of shards beside other files, expected it alone" in told
+    assert "folder: a folder of shards cannot be combined with other files. Give it alone." in told
 
 
 @pytest.mark.parametrize(("verb", "word"), [command for command in COMMANDS if command[0] != "shard"])
@@ -282,13 +284,13 @@ def test_what_is_read_is_not_written_over(verb, word, tmp_path):
                 path.write_text("data")
                 if name == "--report" and target == link:
                     continue
-                assert "expected another file than the one that is read" in fail(*words, name, target)
+                assert "this file is also read; write to another file" in fail(*words, name, target)
                 assert path.read_text() == "data"
     if learns:
         inside.write_text("data")
         for read in ([inside.parent], ["x", "--test", inside.parent]):
             told = fail(verb, word, *read, "--model", inside)
-            assert "expected another file than the one that is read" in told
+            assert "this file is also read; write to another file" in told
             assert inside.read_text() == "data"
 
 
@@ -297,7 +299,7 @@ def test_files_of_tasks_are_not_written_over(tmp_path):
     path.write_text("data")
     for written in (["--model", path], ["--model", tmp_path / "m", "--report", path]):
         told = fail("train", "prokaryotic-genes", f"a={path}", "--tree", "x", *written)
-        assert "expected another file than the one that is read" in told
+        assert "this file is also read; write to another file" in told
     assert path.read_text() == "data"
 
 
@@ -306,7 +308,7 @@ def test_the_model_of_a_center_is_not_written_over(tmp_path):
     model = tmp_path / "m"
     model.write_text("data")
     told = fail("train", "rna", "x", "--center", model, "--model", model)
-    assert "expected another file than the one that is read" in told
+    assert "this file is also read; write to another file" in told
     assert model.read_text() == "data"
 
 
@@ -315,10 +317,10 @@ def test_what_cannot_be_written_is_told_before_the_work(word, tmp_path):
     words, text, page = ["train", word, "x", "--model"], tmp_path / "a.txt", tmp_path / "m.html"
     text.write_text("data")
     for path in ([tmp_path / "no" / "m"], [tmp_path / "m", "--report", tmp_path / "no" / "a.html"]):
-        assert "expected a file in a folder that exists" in fail(*words, *path)
+        assert "cannot be written; give a file in a folder that exists" in fail(*words, *path)
     for command in ([*words, tmp_path / "m"], ["evaluate", word, "x", "y"]):
-        assert "expected a name that ends in .html" in fail(*command, "--report", text)
-    twice = "found it twice among what is written, expected another file for each"
+        assert "the name of a report must end in .html" in fail(*command, "--report", text)
+    twice = "two outputs have this path; give each output its own file"
     assert twice in fail(*words, page, "--report", page)
     if TASKS[word].has("tune"):
         picture = tmp_path / "m.png"
@@ -377,10 +379,13 @@ def test_penalties_come_from_a_file(asked, settings, text, expected):
             "settings.yaml: structune tune rna has no option --max-second. Did you mean 'max-seconds'?",
         ),
         ("config: other.yaml", "has no option --config."),
-        ("- max-seconds", "settings.yaml: expected options by name, such as 'max-seconds: 60'"),
+        (
+            "- max-seconds",
+            "settings.yaml: each line must be an option and its value, such as 'max-seconds: 60'",
+        ),
         ("a: [1", "settings.yaml: not a YAML file ("),
         ("max-seconds: soon", "Invalid value for '--max-seconds'"),
-        ("loss: [log, ramp]", "settings.yaml: loss is given a list; it takes one value."),
+        ("loss: [log, ramp]", "settings.yaml: loss takes one value, not a list."),
         ("cv: 2.5", "--cv 2.5: expected a share between 0 and 1, or a whole number >= 2"),
         ("method: direct\ncv: 3", "--cv cannot be combined with --method direct"),
     ],

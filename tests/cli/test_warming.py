@@ -15,7 +15,7 @@ def test_what_is_asked_for():
     assert warming._rooms(None).keys() == {word for word, kind in kinds().items() if kind.task}
     assert warming._rooms(["tagging", "rna"]).keys() == {"tagging", "rna"}
     for word in ("tree", "weather"):  # no commands, no kind
-        assert f"found {word!r}, expected one of tagging, segments, rna, " in fail("warm", word)
+        assert f"no such model type: {word!r}. Choose from tagging, segments, rna, " in fail("warm", word)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -46,8 +46,10 @@ def test_the_first_training_compiles_nothing(tmp_path):
     told, compiled = run("warm", "classifier")
     n = len([path for path in compiled if path.suffix == ".nbc"])
     assert n > 0
-    assert re.fullmatch(rf"{n} functions compiled, 0 were there already, in \d+ s: .*kernels\n", told)
+    assert re.fullmatch(
+        rf"Compiled {n} functions in \d+ s; 0 were compiled before. Folder: .*kernels\n", told
+    )
     told, after = run("train", "classifier", table, "--target", "y", "--model", tmp_path / "m", "--quiet")
     assert "converged" in told
     assert after == compiled
-    assert f"0 functions compiled, {n} were there already" in run("warm", "classifier")[0]
+    assert f"; {n} were compiled before. " in run("warm", "classifier")[0]

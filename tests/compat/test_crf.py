@@ -207,7 +207,7 @@ def test_a_file_for_the_model(tmp_path, fitted):
     assert CRF(model_filename=str(path)).predict(X) == fitted.predict(X)
     assert structune.load(path).classes_ == fitted.classes_
     Classifier(tuning=None).fit(np.eye(2), [0, 1]).save(path)
-    with pytest.raises(ModelFileError, match="found a model of class Classifier, expected a sequence tagger"):
+    with pytest.raises(ModelFileError, match="class Classifier, but a sequence tagger is needed"):
         CRF(model_filename=path).predict(X)
 
 

@@ -65,7 +65,7 @@ def test_a_name_twice_counts_twice():
 def test_sequences_of_other_types():
     assert tokens_of(pd.Series(ITEMS)) == tokens_of(tuple(ITEMS)) == tokens_of(ITEMS)
     for wrong in (None, "abc"):
-        with pytest.raises(DataError, match="expected a list of tokens"):
+        with pytest.raises(DataError, match="a list of tokens"):
             as_tokens([wrong])
 
 

@@ -41,7 +41,7 @@ def test_the_data_folder_lies_beside_a_checkout(monkeypatch, tmp_path):
 def test_checksums_are_verified(put_data, tmp_path):
     put_data(FILE, "content")
     (tmp_path / FILE).write_text("something else")
-    with pytest.raises(DatasetUnavailable, match=r"file\.txt: found the SHA-256 checksum .* expected"):
+    with pytest.raises(DatasetUnavailable, match=r"file\.txt: the SHA-256 checksum is .* expected"):
         data_sets.find(FILE)
 
 
@@ -70,7 +70,7 @@ def test_downloads_are_cached(put_data, tmp_path, no_network):
 
 
 def test_subsets_are_checked():
-    with pytest.raises(DataError, match="found the subset 'dev', expected 'train' or 'test'"):
+    with pytest.raises(DataError, match="subset='dev': expected 'train' or 'test'"):
         load_conll2000("dev")
 
 

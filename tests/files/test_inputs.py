@@ -22,5 +22,5 @@ def test_several(given):
     ["GGG", b"GGG", np.array("GGG"), np.float64(3), 3, None, {"a": "GGG"}, pd.DataFrame({"RNA": SEQUENCES})],
 )
 def test_names_of_columns_are_no_examples(given):
-    with pytest.raises(DataError, match=f"found one {type(given).__name__}, expected a list of sequences"):
+    with pytest.raises(DataError, match=f"give a list of sequences, not one {type(given).__name__}"):
         as_list(given, "sequences")

@@ -174,7 +174,7 @@ def test_a_damaged_header(text, saved, scratch):
 
 @pytest.mark.parametrize("kind", ["os.system", None, ["tagging"]])
 def test_an_unknown_kind(kind, saved, scratch):
-    refused(rewrite(scratch, saved, {"kind": kind}), "unknown kind of model")
+    refused(rewrite(scratch, saved, {"kind": kind}), "unknown model type")
 
 
 def header_names(saved, scratch):

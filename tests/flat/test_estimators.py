@@ -126,7 +126,7 @@ def test_data_that_are_refused(kind, x, weights, message):
     ("options", "message"),
     [
         ({"penalty": "large"}, "penalty='large'"),
-        ({"penalty": {"none": 1.0}}, r"penalty names the groups \['none'\], expected some of \['all'\]"),
+        ({"penalty": {"none": 1.0}}, r"unknown groups of weights: \['none'\]. The groups are \['all'\]"),
         ({"groups": "word"}, "groups='word': expected one of"),
         ({"groups": {"x0": 1}}, "expected one of"),
         ({"groups": "prefix"}, "groups='prefix' needs feature names: fit with a data frame"),

@@ -165,7 +165,7 @@ def test_losses_that_are_none(kind):
 def test_partial_labels_are_refused(loss):
     x = [[["w=1"], ["w=2"], ["w=3"]], [["w=1"]]]
     for first, where in ((None, "sequence 0, token 1"), ("a", "sequence 1, token 0")):
-        with pytest.raises(DataError, match=f"{where}: found no single label"):
+        with pytest.raises(DataError, match=f"{where}: the label is unknown or only partly known"):
             model_of("tagger", loss=loss).fit(x, [["a", first, "b"], [{"a", "b"}]])
 
 

@@ -4,9 +4,11 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import simulated_genes as simulated
@@ -15,6 +17,7 @@ from commands import fail, run, succeed
 from gene_files import fasta, write
 from simulated_genes import exons
 from structune.cli import terminal
+from structune.cli.samples import write_sample
 from structune.genes import finding
 from structune.genes import task as gene_task
 from structune.genes.eukaryotes.prediction import within
@@ -73,6 +76,19 @@ def test_genes(files, tmp_path):
     assert none == "##gff-version 3\n"
 
 
+def test_the_sequences_choose_a_model(tmp_path):
+    write_sample("genes", tmp_path)
+    bacterium, other = tmp_path / "bacterium.fa", tmp_path / "other.fa"
+    result = run("genes", bacterium, *QUIET)
+    assert result.stdout == succeed("genes", bacterium, "-m", "pretrained", *QUIET)
+    assert "as in bacteria and archaea; using --model pretrained" in result.stderr
+    letters = np.random.default_rng(0).choice(list("ACGT"), 12_000)
+    for n, reason in ((9_000, "too short"), (12_000, r"cover \d+% of the bases")):
+        other.write_text(f">a\n{''.join(letters[:n])}\n")
+        message = fail("genes", other)
+        assert re.search(rf"cannot choose a model, because .*{reason}.*--model: pretrained", message)
+
+
 def test_ctrl_c_leaves_what_was_written(files, tmp_path, monkeypatch):
     predict, names = structune.GeneFinder.predict, []
 
@@ -98,7 +114,7 @@ def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
     (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
     result = run("genes", tmp_path / "x.fa", *args, 2)
     assert (result.exit_code, result.stdout) == (2, expected)
-    assert "position 5 (from 1): found '-'" in result.stderr
+    assert "position 5: '-' is not" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -108,11 +124,11 @@ def test_what_is_read_is_not_written_over(files, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune"]
     for option in ("--output", "--proteins"):
         for path in (tmp_path / "again.fa", files / "m.structune"):
-            assert "expected another file than the one that is read" in fail(*args, option, path)
+            assert "this file is also read; write to another file" in fail(*args, option, path)
     for again in (tmp_path / "x", os.path.relpath(tmp_path / "x")):
         for option in ("--proteins", "--nucleotides"):
             both = fail(*args, "--output", tmp_path / "x", option, again)
-            assert "expected another file for each" in both
+            assert "two outputs have this path" in both
     assert succeed(*args, "--output", os.devnull, "--proteins", os.devnull, *QUIET) == ""
     assert (files / "test.fa").read_bytes() == before
 
@@ -171,7 +187,7 @@ def test_what_is_wrong_is_named(files, tmp_path):
 
     both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
     assert "there are 1 sequence files for 2 annotations" in refused("train", "genes", *both)
-    assert "no sequences: expected some after ##FASTA" in refused("train", "genes", files / "train.gff3")
+    assert "the file has no sequences: give them" in refused("train", "genes", files / "train.gff3")
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))
     few = [files / "train.gff3", "--sequences", tmp_path / "few.fa"]
     assert "train.gff3: there is no sequence named 'c3'" in refused("train", "genes", *few)
@@ -183,7 +199,7 @@ def test_what_is_wrong_is_named(files, tmp_path):
 def test_models_that_are_none(files, tmp_path):
     structune.Regressor().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).save(tmp_path / "r.structune")
     message = fail("genes", files / "test.fa", "-m", tmp_path / "r.structune")
-    assert "found a model of class Regressor, expected a gene finder" in message
+    assert "the model is of class Regressor, but a gene finder is needed" in message
     message = fail("genes", files / "test.fa", "-m", tmp_path / "yeast")
     assert "yeast: no such file. Included models: pretrained, fly, a_thaliana" in message
     tracks = [[[1.0]] * len(each.sequence) for each in TEST]
@@ -210,7 +226,7 @@ def test_annotations_without_stop_codons(files, tmp_path):
         assert "genes end before their stop codons" in result.stderr
     args = ["train", "genes", tmp_path / "without.gff3", "-s", files / "test.fa", "--penalty", 1, "-m"]
     result = run(*args, tmp_path / "m", *QUIET)
-    assert "transcripts end before a stop codon" in result.stderr
+    assert "transcripts end directly before a stop codon" in result.stderr
     assert result.exit_code == 0
     assert "no stop codon" in run(*args, tmp_path / "n", "--stop-codon", "included", *QUIET).stderr
 
@@ -272,7 +288,7 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     stderr = run(*args, "--hints", path.with_suffix(".gtf")).stderr
     assert "not used: all 11 hints are on chr0, chr1, chr2, and 1 more, but" in stderr
     assert "the sequences are named c0, c1, c2" in stderr
-    assert "expected another file" in fail(*args[:4], "-o", path, "--hints", path)
+    assert "this file is also read" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
     assert "--hints needs a model of genes with introns; this one has none" in fail(*tree, "--hints", path)
 
@@ -286,8 +302,8 @@ def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", *QUIET]
     told = run(*args, "--hints", tmp_path / "hints.gff", "--avoid", tmp_path / "a.bed").stderr.splitlines()
     n = len(TEST)
-    assert f"hints.gff: {n} of {n} have no effect where they are: {n} introns of less than" in told[0]
-    assert f"a.bed: {n} of {n} reach beyond the end of their sequence, and count within it" in told[1]
+    assert f"hints.gff: {n} of {n} have no effect: {n} introns shorter than" in told[0]
+    assert f"a.bed: {n} of {n} reach beyond the end of their sequence, and are used" in told[1]
     assert len(told) == 2
 
 
@@ -307,5 +323,5 @@ def test_nothing_to_compare_with(files, tmp_path):
     args = ["evaluate", "genes", files / "m.structune", tmp_path / "x.gff3", "-s", files / "test.fa"]
     result = run(*args)
     assert result.exit_code == 2
-    assert "found no CDS among 1 features, so no gene: 1 tRNA" in result.stderr
+    assert "there are no genes, since none of 1 features is a CDS: 1 tRNA" in result.stderr
     assert "structune: the annotation has no genes to compare with" in result.stderr

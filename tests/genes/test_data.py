@@ -32,7 +32,7 @@ def test_verified_genes(put_data):
 
 @pytest.mark.parametrize("load", [load_genes, load_verified_genes])
 def test_sets_that_are_not_there(monkeypatch, tmp_path, load):
-    with pytest.raises(DataError, match="found the data set 'human', expected one of"):
+    with pytest.raises(DataError, match="there is no data set 'human'"):
         load("human")
     monkeypatch.setenv("STRUCTUNE_DATA", str(tmp_path))
     with pytest.raises(DatasetUnavailable, match="is not in the data folder"):

@@ -106,9 +106,9 @@ def test_differences():
 @pytest.mark.parametrize(
     ("annotated", "level", "measure", "message"),
     [
-        ([TWO], "codon", "f1", "found the level 'codon', expected one of"),
-        ([TWO], "gene", "specificity", "found the measure 'specificity', expected one of"),
-        ([], "gene", "f1", "found scores against two annotations, expected the same one"),
+        ([TWO], "codon", "f1", "there is no level 'codon'"),
+        ([TWO], "gene", "specificity", "there is no measure 'specificity'"),
+        ([], "gene", "f1", "both scores must be against the same annotation"),
     ],
 )
 def test_what_is_wrong_is_named(annotated, level, measure, message):

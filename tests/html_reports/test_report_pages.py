@@ -94,7 +94,7 @@ def headings(path):
     return re.findall(r"<h2>(.*?)</h2>", path.read_text(encoding="utf-8"))
 
 
-TRAINED = ["Training", "Learning", "Hyperparameters by group"]
+TRAINED = ["Training", "Course of training", "Regularization by group"]
 ERRORS = {
     "tagging": ["Errors", "Sentences with the most errors"],
     "rna": ["Sequences", "Structures"],
@@ -106,22 +106,26 @@ ERRORS = {
 
 @pytest.mark.parametrize("kind", ERRORS)
 def test_pages_of_all_kinds(pages, kind):
-    errors = ["Scores", *ERRORS[kind], "Options"]
-    assert headings(pages["train tagging"]) == [*TRAINED, "Options"]
+    errors = ["Scores", *ERRORS[kind], "How this page was made"]
+    assert headings(pages["train tagging"]) == [*TRAINED, "How this page was made"]
     assert headings(pages[f"learn {kind}"])[:3] == TRAINED
     assert headings(pages[f"evaluate {kind}"]) == errors
 
 
 def test_pages_of_prokaryotes(pages):
     assert headings(pages["tune prokaryotic-genes"])[:4] == [*TRAINED, "Scores"]
-    assert headings(pages["train prokaryotic-genes"]) == ["Training", "Nodes of the tree", "Options"]
+    assert headings(pages["train prokaryotic-genes"]) == [
+        "Training",
+        "Nodes of the tree",
+        "How this page was made",
+    ]
 
 
 def test_pages_tell_what_was_asked_for(pages, files):
     text = pages["learn genes"].read_text()
     assert "tune genes</title>" in text
-    told = text.partition("Learned from ")[2]
-    assert told.startswith(f"{files / 'train.gb'}, ")
+    told = text.partition("Trained on ")[2]
+    assert told.startswith(f"{files / 'train.gb'} with ")
     for line in ("method: majorize", f"- {files / 'test.gb'}"):
         assert f"\n{line}\n" in told
     assert "loss:" not in told
@@ -195,7 +199,7 @@ def test_in_a_browser(pages, browser):
         assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 0)"), name
         assert page.evaluate(_SMALL_TEXT) == [], name
         page.locator("nav a").last.click()
-        assert page.url.endswith("#options"), name
+        assert page.url.endswith("#how-this-page-was-made"), name
         page.close()
 
 

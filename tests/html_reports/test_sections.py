@@ -40,7 +40,7 @@ def titles(sections):
 def test_training(settings, n_pictures):
     tagger = SequenceTagger(**{"tuning": None, **settings}, verbose=0).fit(X, Y)
     sections = list(training_sections(tagger))
-    assert titles(sections) == ["Learning", "Hyperparameters by group"]
+    assert titles(sections) == ["Course of training", "Regularization by group"]
     assert len(of(sections, Picture)) == n_pictures
     (table,) = of(sections, Table)
     falling = np.argsort(-tagger.penalty_, kind="stable")
@@ -59,7 +59,7 @@ def test_bars_begin_at_one():
     tagger.group_names_ = tuple(f"g{k}" for k in range(1000))
     tagger.group_sizes_, tagger.penalty_ = np.ones(1000, int), np.arange(1.0, 1001.0)
     (table,) = of(training_sections(tagger), Table)
-    assert table.title == "Precisions: the 100 highest and the 100 lowest of 1,000 groups"
+    assert table.title == "Penalties: the 100 highest and the 100 lowest of 1,000 groups"
     assert [row[0] for row in (table.rows[0], table.rows[-1])] == ["g999", "g0"]
 
 

@@ -53,7 +53,7 @@ def test_shares_that_score_best():
 def test_what_cannot_be_averaged():
     one, other = models()
     for shares in ([0.5], [0.5, 0.6], [1.5, -0.5], [np.nan, 1.0]):
-        with pytest.raises(DataError, match="expected 2 of at least 0 with a sum of 1"):
+        with pytest.raises(DataError, match="expected 2 numbers >= 0 with a sum of 1"):
             average_models([one, other], shares)
     with pytest.raises(DataError, match="found no models"):
         average_models([])
@@ -62,11 +62,11 @@ def test_what_cannot_be_averaged():
     with pytest.raises(NotFittedError, match="model 1 is not fitted"):
         average_models([one, Regressor()])
     x, y = ["GGGAAAACCC"], ["(((....)))"]
-    with pytest.raises(DataError, match="found other weights in model 1"):
+    with pytest.raises(DataError, match="model 1 has other weights"):
         average_models([RNAFolder(tuning=None).fit(x, y), RNAFolder(tuning=None, min_hairpin=0).fit(x, y)])
     with pytest.raises(DataError, match="steps=0"):
         blend([one], X, Y, steps=0)
     tagger = SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]])
     for rest in ([one, tagger], [tagger, SequenceTagger(tuning=None).fit([[["a"], ["c"]]], [["x", "y"]])]):
-        with pytest.raises(DataError, match="found other weights in model 1 than in model 0"):
+        with pytest.raises(DataError, match="model 1 has other weights than model 0"):
             average_models(rest)

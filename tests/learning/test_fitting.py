@@ -29,7 +29,7 @@ def tagger(**options):
 
 
 def test_a_fit_that_has_not_converged_warns_once():
-    with pytest.warns(ConvergenceWarning, match="the fit has not converged: it ended at its limit") as told:
+    with pytest.warns(ConvergenceWarning, match="the fit has not converged: it reached its limit") as told:
         model = tagger(run=Run(max_iterations=1)).fit(X, Y)
     assert model.status_ == "iterations"
     assert [each.filename for each in told] == [__file__]  # where `fit` was called
@@ -53,7 +53,7 @@ class Stalls:
 
 
 def test_a_standstill_is_told():
-    with pytest.warns(ConvergenceWarning, match="no step gained anything"):
+    with pytest.warns(ConvergenceWarning, match="found no step that improves"):
         tagger(tuning=Stalls()).fit(X, Y)
 
 
@@ -180,7 +180,7 @@ def test_a_tagger_forgets_what_is_switched_off(tmp_path):
 def test_too_few_held_out_for_so_many_precisions():
     problem = problem_of(splits=True)
     n = len(problem.groups)
-    with pytest.warns(UserWarning, match=f"found {n} precisions for {n} weights and 60 held-out parts"):
+    with pytest.warns(UserWarning, match=f"{n} penalties for {n} weights are tuned on 60 held-out parts"):
         warn_of_many_groups(ImplicitTuner(), problem)
 
 

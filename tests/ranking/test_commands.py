@@ -173,7 +173,7 @@ def test_inputs_of_rank_that_are_refused(files, tmp_path):
         assert "other: the numbers of the features are missing" in said
     structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("rank", tmp_path / "t.structune", files / "train.txt")
-    assert "found a model of class SequenceTagger, expected Ranker" in message
+    assert "the model is of class SequenceTagger, but Ranker is needed" in message
 
 
 def test_evaluate_several_files_in_the_convention_of_the_model(files, tmp_path):

@@ -113,7 +113,7 @@ def test_features_may_be_those_of_another_file():
             ":5: the query 'a' occurs again after line 1. Put all documents of a query together",
         ),
         (b"1 qid:1\n1 qid:1 #\xff\n", r":2: '\udcff' is not UTF-8 text"),
-        (gzip.compress(b"1 qid:1 1:2\n" * 99, mtime=0)[:-20], ": found a damaged gzip file"),
+        (gzip.compress(b"1 qid:1 1:2\n" * 99, mtime=0)[:-20], ": the gzip file is damaged"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, message):

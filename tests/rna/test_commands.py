@@ -113,7 +113,7 @@ def test_what_needs_probabilities(files, margin_model):
         assert message == f"structune: {needs}'margin'.\n"
     for command, text in (("consensus", ""), ("score", ">a\nGGGAAACCC\n(((...)))\n")):
         told = fail(command, "--model", margin_model, stdin=text)
-        assert f"a model without probabilities, which {command} needs." in told
+        assert f"{command} needs a model with probabilities." in told
 
 
 def test_standard_input(files, fold):
@@ -285,7 +285,7 @@ def test_what_was_folded_before_a_wrong_record_is_written(fold, files, tmp_path)
     args = ["fold", "-m", files / "m.structune", *QUIET]
     result = run(*args, stdin=text)
     assert (result.exit_code, result.stdout) == (2, fold(stdin=FASTA))
-    assert re.match(r"structune: \S+:17: position 3 .*found '!'", result.stderr)
+    assert re.match(r"structune: \S+:17: position 3 .*'!' is not", result.stderr)
     (tmp_path / "a.fa").write_text(text)
     assert "a.fa:17: " in fail(*args, tmp_path / "a.fa", "-o", tmp_path / "a.dbn")
     assert (tmp_path / "a.dbn").read_text() == result.stdout
@@ -297,7 +297,7 @@ def test_what_was_folded_before_impossible_constraints_is_written(files, tmp_pat
     for jobs in ("1", "3"):
         result = run(*args, "--jobs", jobs)
         assert result.exit_code == 2
-        assert "a.fa:5: record 'b': found constraints that no structure satisfies" in result.stderr
+        assert "a.fa:5: record 'b': no structure satisfies the constraints" in result.stderr
         assert [record.name for record in records(result.stdout)] == ["a"]
 
 
@@ -322,11 +322,11 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
     for args, message in (
         ("--format pairs --nbest 2", "--format pairs cannot be combined with --samples, --nbest or --within"),
         ("--format bpseq --samples 2", "--format bpseq cannot be combined with"),
-        ("--format bpseq", "test.fa: found several sequences, expected one"),
+        ("--format bpseq", "test.fa: a BPSEQ file holds one structure, but there are several sequences"),
         ("--min-probability 0.5", "--min-probability needs --format json or --format pairs."),
         ("--initiation nan", "--initiation nan: expected a finite number"),
         (f"--plot {tmp_path}/a.foo", "png"),
-        (f"--dot-plot {tmp_path}/no/a.png", "expected a file in a folder that exists"),
+        (f"--dot-plot {tmp_path}/no/a.png", "cannot be written; give a file in a folder that exists"),
         (f"--output {tmp_path}/no/a.dbn", "a.dbn: No such file"),
     ):
         assert message in refused(files / "test.fa", *args.split())
@@ -335,22 +335,22 @@ def test_options_of_fold_that_are_refused(refused, files, tmp_path):
 def test_files_of_folders_are_named(tmp_path):
     (tmp_path / "a.dbn").write_text(">a\nGGGAAACCC\n(((...)))\n")
     (tmp_path / "b.fa").write_text(">b\nGGGAAACCC\n")
-    named = f"{tmp_path / 'b.fa'}: record 'b': found no structure, expected one"
+    named = f"{tmp_path / 'b.fa'}: record 'b': no structure"
     assert named in fail("train", "rna", tmp_path, "--model", tmp_path / "m")
     assert named in fail("evaluate", "rna", "pretrained", tmp_path, *QUIET[:1])
 
 
 def test_inputs_of_fold_that_are_refused(refused):
     assert "nowhere.fa: No such file" in refused("nowhere.fa")
-    assert ": found no text" in refused(stdin="")
-    assert ": found comments only" in refused(stdin="# ACGU\n")
-    assert ":3: position 1 (from 1): found '.'" in refused("--constraints", stdin="ACGU\n....\n....\n")
-    assert ":4: found 'ACGU', expected a header" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
+    assert ": the file is empty" in refused(stdin="")
+    assert ": only comments" in refused(stdin="# ACGU\n")
+    assert ":3: position 1 (from 1): '.' is not" in refused("--constraints", stdin="ACGU\n....\n....\n")
+    assert ":4: expected a header '>name'" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
     for text, message in (
-        ("...", ":3: record 'a': found constraints of length 3 for 4 bases"),
-        ("..)x", ":3: record 'a': constraint 3 (from 1): found ')' without its '('"),
-        ("..?.", ":3: found '..?.', expected bases, or constraints of .x|<>()"),
-        ("ACJU", ":3: position 3 (from 1): found 'J'"),
+        ("...", ":3: record 'a': constraints of length 3 for 4 bases"),
+        ("..)x", ":3: record 'a': constraint 3 (from 1): ')' has no matching '('"),
+        ("..?.", ":3: '..?.' is neither bases nor constraints (.x|<>())"),
+        ("ACJU", ":3: position 3 (from 1): 'J' is not"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
 
@@ -359,12 +359,12 @@ def test_sequences_without_bases_are_told(tmp_path):
     (tmp_path / "e.fa").write_text(">a\n\n>b\nGGGGAAAACCCC\n>c\n")
     result = run("fold", tmp_path / "e.fa")
     assert result.exit_code == 0
-    assert "e.fa: sequences without bases: 2" in result.stderr
+    assert "e.fa: 2 empty sequences" in result.stderr
 
 
 def test_empty_sequences_cannot_be_drawn(refused, tmp_path):
     told = refused("--dot-plot", tmp_path / "a.png", stdin=">a\nACGU\n>b\n>c\nACGU\n")
-    assert "record 'b': found an empty sequence, expected at least one base" in told
+    assert "record 'b': an empty sequence cannot be drawn" in told
 
 
 def test_long_sequences_are_announced(files, monkeypatch):
@@ -390,9 +390,9 @@ def test_reactivities(files, tmp_path, refused):
     two = run(*args, "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
     first, second = map(json.loads, two.stdout.splitlines())
     assert second["log_partition"] == one["log_partition"] != first["log_partition"]
-    told = "all.react: found no reactivities for 1 of the sequences: 'a'"
+    told = "all.react: no reactivities for 1 sequences: 'a'"
     assert told in two.stderr
-    assert "found reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
+    assert "reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
     assert "record 'a': found 9 reactivities for 4 bases" in refused("--shape", table, stdin=">a\nACGU\n")
 
 
@@ -400,14 +400,14 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
     many, shifted, text = tmp_path / "all.react", tmp_path / "a.shape", ">a\nGGGAAAACCC\n"
     many.write_text(">a\n0 0 0 2 2\n>b\n1 1\n>c\n1\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
-    assert "all.react: found 5 reactivities of 'a', which has 10 bases" in told
-    assert "all.react: did not use the rows of 2 other sequences: 'b', 'c'" in told
+    assert "all.react: 'a' has only 5 reactivities for 10 bases" in told
+    assert "all.react: ignored reactivities of 2 names without a sequence: 'b', 'c'" in told
     many.write_text("1 0.5\n2 0.5\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
-    assert "all.react: found 2 reactivities of 'a', which has 10 bases" in told
+    assert "all.react: 'a' has only 2 reactivities for 10 bases" in told
     shifted.write_text("".join(f"{k} {base} 0.5\n" for k, base in enumerate("GAAAACCC", 1)))
     told = refused("--shape", shifted, stdin=text)
-    assert "a.shape: found reactivities of another sequence, or shifted ones: base 2 (from 1) is A" in told
+    assert "a.shape: found reactivities of another sequence, or are shifted: base 2 (from 1) is A" in told
 
 
 def test_alignments(files, tmp_path):
@@ -419,10 +419,10 @@ def test_alignments(files, tmp_path):
     (tmp_path / "a.sto").write_text(text + text)
     args = ["consensus", tmp_path / "a.sto", "-m", files / "m.structune"]
     assert len(list(structune.rna.read_alignments(io.StringIO(succeed(*args))))) == 2
-    assert "expected another file than the one" in fail(*args, "-o", tmp_path / "a.sto")
+    assert "this file is also read" in fail(*args, "-o", tmp_path / "a.sto")
     family = "# STOCKHOLM 1.0\na GGGAAACCC\n#=GC SS_cons <<<...>>>\n//\n"
     told = run("consensus", "-m", files / "m.structune", stdin=family).stderr
-    assert "1 known structures (SS_cons) are not used" in told
+    assert "1 known structures (SS_cons) are ignored" in told
 
 
 def test_table_of_bases(files, folder, fold):
@@ -444,13 +444,13 @@ def test_which_records_can_be_skipped(files, fold, refused, tmp_path):
     args = ["fold", "-m", files / "m.structune", *QUIET, "--skip-bad"]
     result = run(*args, stdin=">m\nGCGGA[UUA\n>n\nACG\n")
     assert result.stdout == ">n\nACG\n...\n"
-    assert "skipped <input>:2: position 6 (from 1): found '['" in result.stderr
+    assert "skipped <input>:2: position 6 (from 1): '[' is not" in result.stderr
     out = fold("--skip-bad", stdin=">\nGGGAAACCC\n>structure\n(((...)))\n>\nG!\n>\nGGC\n")
     assert [record.name for record in records(out)] == ["1", "3"]
     (tmp_path / "mixed.fa").write_text(">a\nGGGAAACCC\n>b\nGG!AACC\n>c\nGGC\nGAAAGCC\n")
     found = records(succeed(*args, tmp_path / "mixed.fa"))
     assert [(record.name, record.sequence) for record in found] == [("a", "GGGAAACCC"), ("c", "GGCGAAAGCC")]
-    assert "found no headers" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
+    assert "files with headers '>name'" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
     assert "found 'xxx' below each sequence" in refused("--skip-bad", stdin=">a\nACG\nxxx\n>b\nAAA\nxxx\n")
 
 
@@ -471,7 +471,7 @@ def test_known_structures_are_scored(files, folder):
     assert found == pytest.approx(folder.judge(["GGGAAACCC"], ["(((...)))"])[0], rel=1e-5)
     told = fail(*args, stdin=">a\nGGGAAACCC\n")
     assert told.count("record 'a'") == 1
-    assert "found no structure" in told
+    assert "record 'a': no structure" in told
     (best,) = folder.predict_viterbi(["GGGAAACCC"])
     assert succeed(*args, stdin=f">a\nGGGAAACCC\n{best}\n").splitlines()[1].split("\t")[2] == "0"
     assert not run(*args, stdin="GGGAAACCC\n(((...)))\n").stderr
@@ -490,7 +490,7 @@ def test_two_strands(files, fold, refused):
     assert "(" in left
     assert not set(left) & set(")") | set(right) & set("(")
     assert len(fold("--format", "bases", stdin=pair + "\n").splitlines()) == 19
-    assert "found one strand" in refused("--duplex", stdin="GGGAAACCC\n")
+    assert "need two strands" in refused("--duplex", stdin="GGGAAACCC\n")
     assert "record '1': found two strands" in refused("--format", "ct", stdin=pair + "\n")
 
 
@@ -515,26 +515,26 @@ def test_several_inputs(files, fold, tmp_path, refused):
     two.write_text("GGGAAACCCA\nACGUACGU\n")
     assert [r.name for r in records(fold(one, two, one))] == ["a", "1", "2", "a"]
     assert [r.name for r in records(fold(two, "-", stdin=">x\nACGU\n"))] == ["1", "2", "x"]
-    assert "found standard input twice" in refused("-", "-", stdin="ACGU\n")
+    assert "standard input (-) can be given only once" in refused("-", "-", stdin="ACGU\n")
     for args in ([one, two], [tmp_path], [two, "--shape", one]):
-        assert "a.fa: expected another file" in refused(*args, "-o", one)
+        assert "a.fa: this file is also read" in refused(*args, "-o", one)
     one.write_text("")
     assert "a.fa: found no sequences" in refused(one)
     two.write_text("ACGU\n")
     told = run("fold", one, two, "-m", files / "m.structune", *QUIET).stderr
     assert told == f"structune: {one}: found no sequences\n"
-    assert "found the structure '(...)', expected a sequence first" in refused(stdin="(...)\n")
+    assert "the structure '(...)' has no sequence before it" in refused(stdin="(...)\n")
 
 
 def test_the_gamma_that_is_documented_is_that_of_the_model():
-    shown = f"{RNAFolder.pretrained().gamma:g} of the pretrained one, {RNAFolder().gamma:g} of others"
+    shown = f"{RNAFolder.pretrained().gamma:g} for the pretrained model, {RNAFolder().gamma:g} for others"
     assert shown in " ".join(succeed("fold", "--help").split())
 
 
 def test_what_counts_counts_from_one(tmp_path, refused):
     (tmp_path / "a.dbn").write_text(">a\nGGGAAAACCC\n(((....)))\n>b\nAGGAAAACCG\n(((....)))\n")
     out = succeed("train", "rna", tmp_path / "a.dbn", "-m", tmp_path / "m", *QUIET)
-    assert "bases 1 and 10 (from 1): a pair of two bases that cannot pair" in " ".join(out.split())
+    assert "bases 1 and 10 (from 1): these two bases cannot pair" in " ".join(out.split())
     assert "constraint 1 (from 1): found '(' without" in refused("--constraints", stdin=">a\nACGU\n(...\n")
     assert "base 2 (from 1)" in counted_from_one("sequence 0, base 1 (from 0): found 9, expected 0 to 8")
 
@@ -545,7 +545,7 @@ def test_models_of_fold_that_are_refused(files, tmp_path):
     assert "nowhere.params: No such file" in fail("fold", files / "test.fa", "--contrafold", "nowhere.params")
     structune.SequenceTagger(tuning=None).fit([[["a"], ["b"]]], [["x", "y"]]).save(tmp_path / "t.structune")
     message = fail("fold", files / "test.fa", "-m", tmp_path / "t.structune")
-    assert "found a model of class SequenceTagger, expected one for RNA" in message
+    assert "the model is of class SequenceTagger, but one for RNA is needed" in message
 
 
 def test_the_format_of_inputs(files, fold, refused, tmp_path):
@@ -553,7 +553,7 @@ def test_the_format_of_inputs(files, fold, refused, tmp_path):
     (tmp_path / "masked.fa").write_text(">a\nGGGAAACCC\nxxxxxxxxx\n")
     args = ["--input-format", "dot_bracket"]
     assert records(fold(tmp_path / "a.fa", *args))[0].sequence == "GGGAAACCC"
-    assert "constraints are read with --constraints" in refused(tmp_path / "masked.fa")
+    assert "read constraints with --constraints" in refused(tmp_path / "masked.fa")
     assert len(records(fold(tmp_path / "masked.fa", "--input-format", "fasta"))[0].sequence) == 18
     for text in (">a\nGGGAA\nACCC\nXXXXX\nXXXX\n", "GGGAAACCC\nXXXXXXXXX\n"):
         assert "found X alone below a sequence" in refused("--constraints", stdin=text)
@@ -575,7 +575,7 @@ def test_structures_that_are_not_used_are_told_once(files, tmp_path):
     ):
         told = run(*args, *inputs, stdin=text).stderr
         assert told.count("\n") == 1
-        assert f": {n} known structures are not used: structune score judges them" in told
+        assert f": {n} known structures are ignored; to score them use structune score" in told
     assert not run(*args, "--constraints", stdin="GGGAAACCC\n(((...)))\n").stderr
 
 
@@ -610,7 +610,7 @@ def test_what_is_left_out_is_named(files, tmp_path):
     assert "Skipped 2 sequences" in result.stdout
     assert re.search(r"tight +bases 3 and 6 .*a hairpin of 2", result.stdout)
     assert re.search(r"skipped +2 sequences", result.stdout)
-    assert re.search(r"pseudoknots +dropped 3 pairs of 1 sequences", result.stdout)
+    assert re.search(r"pseudoknots +removed 3 pairs in 1 sequences", result.stdout)
     out = succeed("train", "rna", *data, "--outside", "trim")
     assert re.search(r"trimmed +dropped \d pairs of 2 sequences", out)
     assert "Skipped" not in out
@@ -634,7 +634,7 @@ def test_families(files, tmp_path, monkeypatch):
     succeed(*data, "--families", tmp_path / "f.tsv", *args)
     assert seen == [families]
     for text, message in (
-        ("h0\ta b\n", "f.tsv: found no family of 'h1' in "),
+        ("h0\ta b\n", "f.tsv: no family for sequence 'h1' of "),
         ("h0 a\n", "f.tsv:1: found 'h0 a', expected a name and a family"),
         ("h0\ta\n\nh0\tb\n", "f.tsv:3: found a second family of 'h0'"),
     ):
@@ -645,14 +645,14 @@ def test_families(files, tmp_path, monkeypatch):
 def test_training_data_that_is_refused(files, tmp_path):
     args = ["-m", tmp_path / "m", *QUIET]
     assert "nowhere.dbn: No such file" in fail("train", "rna", "nowhere.dbn", *args)
-    assert "test.fa: record 'h0': found no structure" in fail("train", "rna", files / "test.fa", *args)
+    assert "test.fa: record 'h0': no structure" in fail("train", "rna", files / "test.fa", *args)
     (tmp_path / "bad.dbn").write_text(">a\nACGU\n....\n>b\nACGU\n..)\n")
     told = fail("tune", "rna", tmp_path / "bad.dbn", *args)
-    assert "bad.dbn:6: record 'b': found a structure of length 3" in told
+    assert "bad.dbn:6: record 'b': a structure of length 3" in told
     test = ["--test", tmp_path / "bad.dbn"]
     assert "bad.dbn:6" in fail("train", "rna", files / "train.dbn", *test, *args)
     (tmp_path / "none.dbn").write_text("")
-    assert "none.dbn: found no sequences" in fail("train", "rna", tmp_path / "none.dbn", *args)
+    assert "none.dbn: no sequences" in fail("train", "rna", tmp_path / "none.dbn", *args)
 
 
 def test_evaluate(files, folder):
@@ -712,12 +712,12 @@ def test_too_little_memory(files, refused, monkeypatch):
     assert result.exit_code == 2
     assert result.stdout.startswith(">short\n")
     message = (
-        "<input>: record 'long': 100,000 bases need 160.0 GB of memory, found 1.0 GB available: expected a "
+        "<input>: record 'long': 100,000 bases need 160.0 GB of memory, but only 1.0 GB are available: try a "
         "shorter one, or a limit to the span of pairs (--max-span, max_span=)\n"
     )
     assert result.stderr == f"structune: {message}"
-    assert fail(*args, "--circular", stdin=f">a\n{long}\n").endswith("expected a shorter one\n")
-    wanted = "record '1': 1,000,000,000 structures of 9 bases need 36.0 GB of memory, found 1.0 GB"
+    assert fail(*args, "--circular", stdin=f">a\n{long}\n").endswith("try a shorter sequence\n")
+    wanted = "record '1': 1,000,000,000 structures of 9 bases need 36.0 GB of memory, but only 1.0 GB"
     assert wanted in refused("--samples", 10**9, stdin="GGGAAACCC\n")
 
 

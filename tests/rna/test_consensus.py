@@ -69,10 +69,10 @@ def test_gaps_take_no_part(monkeypatch):
 
 def test_what_is_refused():
     for rows, threshold, message in (
-        (["ACG", "AC"], 0.5, r"found rows of \[2, 3\] columns"),
-        ([], 0.5, r"found rows of \[\] columns"),
-        (["ACG", "-AZ"], 0.5, r"row 1: base 1 \(from 0\): found 'Z'.*gaps not counted"),
-        (["ACG", 3], 0.5, "row 1: found 3"),
+        (["ACG", "AC"], 0.5, r"must have one length, not \[2, 3\]"),
+        ([], 0.5, r"must have one length, not \[\]"),
+        (["ACG", "-AZ"], 0.5, r"row 1: base 1 \(from 0\): 'Z' is not.*gaps not counted"),
+        (["ACG", 3], 0.5, "row 1: 3 is not a string"),
         (["ACG"], -1, "threshold=-1"),
     ):
         with pytest.raises(DataError, match=message):

@@ -39,12 +39,12 @@ def test_what_a_file_holds(put):
 
 def test_other_columns_are_refused(put):
     put(TEXT.replace("dotbracket", "structure"))
-    with pytest.raises(DataError, match=r"tiny\.tsv\.gz:1: found the columns .* expected"):
+    with pytest.raises(DataError, match=r"tiny\.tsv\.gz:1: the columns are .* expected"):
         load_rna("tiny")
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(DataError, match=r"found the data set 'S151Rfam', expected one of .*'s151rfam'"):
+    with pytest.raises(DataError, match=r"'S151Rfam' is not a data set; choose one of .*'s151rfam'"):
         load_rna("S151Rfam")
 
 

@@ -108,7 +108,7 @@ def test_bootstrap_over_groups():
     assert base_pair_bootstrap(true, bad, good, groups=range(60)) == alone
     together = base_pair_bootstrap(true, PRED * 20, good, groups=["one"] * 60)
     assert together.low == together.value == together.high > 0
-    with pytest.raises(DataError, match="found 2 groups for 60 sequences"):
+    with pytest.raises(DataError, match="there are 2 groups for 60 sequences"):
         base_pair_bootstrap(true, bad, good, groups=[0, 1])
 
 
@@ -118,24 +118,24 @@ def test_bootstrap_of_any_statistic():
     assert (difference.value, difference.low, difference.high) == (2, 2, 2)
     with pytest.raises(DataError, match=r"\(50, 1\) and \(49, 1\)"):
         paired_difference(a, b[1:], lambda sums: sums[..., 0])
-    with pytest.raises(DataError, match="same examples"):
+    with pytest.raises(DataError, match="same shape"):
         paired_difference(a[:0], b[:0], lambda sums: sums[..., 0])
 
 
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (base_pair_scores, (["(.)"], []), "predictions for 0 sequences, expected 1"),
-        (base_pair_scores, (["(.)"], ["(..)"]), "structure 0: found 4 predicted bases, expected 3"),
+        (base_pair_scores, (["(.)"], []), "0 predicted structures for 1 true ones"),
+        (base_pair_scores, (["(.)"], ["(..)"]), "structure 0: the prediction has 4 bases, the true"),
         (base_pair_scores, (["...", "(.)"], ["...", "(.."]), "predicted structure 1: position 1"),
         (base_pair_scores, ([[1, -1]], [".."]), "true structure 0: .* mutual"),
         (base_pair_scores, ([[5]], ["."]), "mutual"),
         (base_pair_scores, ([[0.5]], ["."]), "integers"),
-        (base_pair_scores, ([[[1], [0]]], [".."]), "row"),
-        (sensitivity_ppv_curve, (["..."], {1.0: ["(.)"]}), "no true pairs"),
+        (base_pair_scores, ([[[1], [0]]], [".."]), "one-dimensional"),
+        (sensitivity_ppv_curve, (["..."], {1.0: ["(.)"]}), "the true structures have no pairs"),
         (roc_area, ([0.1, 0.2], [0.1]), r"\(2,\) and \(1,\)"),
         (roc_area, ([0.1], [np.nan]), r"\[0, 1\]"),
-        (base_pair_distance, ("...", ".."), "of 3 and 2 bases"),
+        (base_pair_distance, ("...", ".."), "have 3 and 2 bases"),
     ],
 )
 def test_what_is_refused(function, arguments, message):
@@ -186,8 +186,8 @@ def test_structures_outside_the_space(model):
 
 
 def test_judgements_that_are_refused(model):
-    with pytest.raises(DataError, match="found 1 structures for 2 sequences"):
+    with pytest.raises(DataError, match="there are 1 structures for 2 sequences"):
         model.judge(["A", "C"], ["."])
-    with pytest.raises(DataError, match="sequence 1: found a structure of length 2 for 3 bases"):
+    with pytest.raises(DataError, match="sequence 1: a structure of length 2 for 3 bases"):
         model.judge(["A", "ACG"], [".", ".."])
     assert base_pair_distance("((..))[]", "(.().)..") == 3

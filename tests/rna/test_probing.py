@@ -40,15 +40,15 @@ def test_lines_of_nothing_known_are_no_sequence():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "<input>: found no reactivities"),
-        ("1 0.1\n0 0.2\n", ":2: found '0 0.2', expected a place, from 1"),
-        ("1 0.1\n1 0.2\n", ":2: found the place 1 a second time"),
-        ("99999999999999 1\n", ":1: found '99999999999999 1', expected a place"),
-        ("1 x\n", ":1: found 'x', expected a reactivity"),
-        ("one\n", ":1: found 'one', expected a place"),
-        (">a\n1 2 x3\n", ":2: found 'x3', expected a reactivity"),
-        (">b\n1\n>a\nACGU\n0.1 0.2 0.3\n", ":3: found 4 letters and 3 reactivities of 'a', expected as many"),
-        (">a\n1\n>a\n1\n", ":3: found the name 'a' a second time"),
+        ("", "<input>: no reactivities"),
+        ("1 0.1\n0 0.2\n", ":2: '0 0.2' is not a position"),
+        ("1 0.1\n1 0.2\n", ":2: the position 1 occurs twice"),
+        ("99999999999999 1\n", ":1: '99999999999999 1' is not a position"),
+        ("1 x\n", ":1: 'x' is not a reactivity"),
+        ("one\n", ":1: 'one' is not a position"),
+        (">a\n1 2 x3\n", ":2: 'x3' is not a reactivity"),
+        (">b\n1\n>a\nACGU\n0.1 0.2 0.3\n", ":3: 'a' has 4 letters and 3 reactivities"),
+        (">a\n1\n>a\n1\n", ":3: the name 'a' occurs twice"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
@@ -72,7 +72,7 @@ def test_letters(text):
     for sequence in ("GUAC", "gtac", "NUCC"):
         assert_array_equal(model.paired(sequence, values), model.paired(sequence, np.array(values)))
         assert_array_equal(deigan_log_odds(values, sequence=sequence), deigan_log_odds(values))
-    told = r"or shifted ones: base 2 \(from 1\) is U in their file and A in the sequence, and 1 of 4 letters"
+    told = r"or are shifted: base 2 \(from 1\) is U in their file and A in the sequence, and 1 of 4 letters"
     for refused in (
         lambda: model.paired("GACA", values),
         lambda: deigan_log_odds(values, sequence="GACA"),
@@ -83,10 +83,10 @@ def test_letters(text):
 
 
 def test_pairs_and_sequences_are_no_reactivities():
-    with pytest.raises(DataError, match="found pairs of bases, as BPSEQ has them"):
+    with pytest.raises(DataError, match="this BPSEQ file holds base pairs"):
         read_reactivities(io.StringIO("1 G 4\n2 A 0\n3 A 0\n4 C 1\n"))
     assert_array_equal(read_reactivities(io.StringIO("1 G 4\n2 A 0\n3 A 0\n4 C 2\n"))[""], [4, 0, 0, 2])
-    with pytest.raises(DataError, match="found names, and no reactivities below them"):
+    with pytest.raises(DataError, match="there are names, but no reactivities below them"):
         read_reactivities(io.StringIO(">a\nACGU\n>b\n"))
     with pytest.raises(DataError, match="The file looks like RDAT: reactivities are read from tables"):
         read_reactivities(io.StringIO("RDAT_VERSION 0.34\nNAME x\n"))
@@ -108,7 +108,7 @@ def test_the_table_that_is_shipped(folder):
     for knots, odds in zip(table.reactivities, table.log_odds, strict=True):
         assert np.all(np.diff(knots) > 0)
         assert np.all(np.diff(odds) <= 0)
-    with pytest.raises(DataError, match=r"reactivities of shape \(3,\) for 2 bases"):
+    with pytest.raises(DataError, match=r"reactivities of shape \(3,\) do not match 2 bases"):
         table.paired("AC", [1, 2, 3])
 
 
@@ -130,11 +130,11 @@ def test_what_is_learned_is_what_was_simulated(folder, tmp_path):
 
 
 def test_too_little_to_learn_from(folder):
-    with pytest.raises(DataError, match="found 2 reactivities of A, expected at least 32"):
+    with pytest.raises(DataError, match="there are 2 reactivities of A; at least 32 are needed"):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(8)])
-    with pytest.raises(DataError, match=r"sequence 0: found reactivities of shape \(3,\) for 8 bases"):
+    with pytest.raises(DataError, match=r"sequence 0: reactivities of shape \(3,\) do not match 8 bases"):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(3)])
-    with pytest.raises(DataError, match="found reactivities of 1 sequences, expected 2"):
+    with pytest.raises(DataError, match="there are 1 reactivities for 2 sequences"):
         ReactivityModel.fit(folder, ["AACCGGUU", "ACGU"], [np.ones(8)])
 
 

@@ -74,7 +74,7 @@ def test_what_the_system_tells_in_no_known_words_is_not_told(system, meminfo):
 def test_what_does_not_fit_is_refused(system):
     system(meminfo="MemAvailable: 1000000 kB\n")
     memory.require_memory(1e9, "10 bases", "fewer")
-    wanted = r"9 bases need 2\.0 GB of memory, found 1\.0 GB available: expected fewer"
+    wanted = r"9 bases need 2\.0 GB of memory, but only 1\.0 GB are available: try fewer"
     with pytest.raises(DataError, match=wanted):
         memory.require_memory(2e9, "9 bases", "fewer")
     with pytest.raises(DataError, match=wanted), memory.held_memory(2e9, "9 bases", "fewer"):
@@ -107,7 +107,7 @@ def test_the_memory_of_a_batch_is_a_setting(monkeypatch):
     assert memory.batch_memory() == 64_000_000
     for wrong in ("", "0", "-1", "1.5", "much"):
         monkeypatch.setenv("STRUCTUNE_MEMORY", wrong)
-        with pytest.raises(DataError, match="expected a whole number of megabytes"):
+        with pytest.raises(DataError, match="give a whole number of megabytes"):
             memory.batch_memory()
 
 

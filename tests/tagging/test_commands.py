@@ -60,7 +60,7 @@ def test_tune(files, tmp_path, method):
     path = tmp_path / "m.structune"
     args = ["--method", method, "--plot", tmp_path / "t.png"]
     out = succeed("tune", files / "train.txt", "--model", path, *args, *SMALL)
-    assert "Precisions of 4 groups" in out
+    assert "Penalties of 4 groups" in out
     assert ("held-out loss" in out) == (method == "implicit")
     for name in ("t.png", "t-precisions.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

@@ -83,8 +83,8 @@ def test_comments_are_tokens_unless_asked():
         ("\n\n  \n", None, ": the file has no tokens"),
         (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: the bytes b'\xff\xfe' are not UTF-8 text"),
         (b"\xff\xfea\x00 \x00b\x00", ("w",), " looks like UTF-16 text"),
-        (b"\x1f\x8b\x08damaged", ("w",), ": found a damaged gzip file"),
-        (gzip.compress(b"a b c\n" * 99, mtime=0)[:-20], ("w",), ": found a damaged gzip file"),
+        (b"\x1f\x8b\x08damaged", ("w",), ": the gzip file is damaged"),
+        (gzip.compress(b"a b c\n" * 99, mtime=0)[:-20], ("w",), ": the gzip file is damaged"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, columns, message):
@@ -240,7 +240,7 @@ def test_blocks_name_lines_of_the_file():
         list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))
     with pytest.raises(DataError, match="n_lines=0: expected at least 1"):
         list(read_conll_blocks(io.BytesIO(text), n_lines=0))
-    with pytest.raises(DataError, match="damaged gzip"):
+    with pytest.raises(DataError, match="gzip file is damaged"):
         list(read_conll_blocks(io.BytesIO(gzip.compress(b"a B\n" * 1000)[:-20]), ("w", "y")))
 
 

@@ -123,13 +123,13 @@ def test_the_estimator_is_left_as_it_was():
 @pytest.mark.parametrize(
     ("tagger", "options", "data", "said"),
     [
-        ({}, {}, {"inner": three()["a"]}, "task 'inner'"),
+        ({}, {}, {"inner": three()["a"]}, "no leaf 'inner'"),
         ({}, {}, {}, "empty|no "),
-        ({}, {}, {"a": ([[["x"]]], [])}, "task 'a': found 1"),
-        ({}, {}, {"a": None}, "task 'a': found NoneType, expected a pair"),
-        ({"tuning": "grid"}, {}, None, "tuning='grid'"),
-        ({"l1": 1.0}, {}, None, "l1=1.0: expected 0.0"),
-        ({"run": Run()}, {}, None, r"run=Run\(.*: expected None"),
+        ({}, {}, {"a": ([[["x"]]], [])}, "task 'a': there are 1"),
+        ({}, {}, {"a": None}, "task 'a': give a pair of inputs and outputs, not NoneType"),
+        ({"tuning": "grid"}, {}, None, "must have tuning=None, not 'grid'"),
+        ({"l1": 1.0}, {}, None, "must have l1=0.0, not 1.0"),
+        ({"run": Run()}, {}, None, r"must have run=None, not Run"),
         ({}, {"gammas": [2.0]}, None, "gamma=2"),
         ({}, {"gammas": 0.5}, None, "gammas=0.5: expected a sequence of numbers"),
         ({}, {"cv": 1}, None, "cv=1: expected a share between 0 and 1, or a whole number >= 2"),
@@ -144,9 +144,9 @@ def test_refused(tagger, options, data, said):
 
 
 def test_other_tasks_and_estimators_are_refused():
-    with pytest.raises(DataError, match="task 'd'"):
+    with pytest.raises(DataError, match="no node 'd'"):
         MultitaskEstimator(SequenceTagger(), TREE, **ONE).fit(three()).predict("d", [])
-    with pytest.raises(CapabilityError, match="Classifier does not learn several tasks"):
+    with pytest.raises(CapabilityError, match="Classifier cannot be trained on a tree of tasks"):
         MultitaskEstimator(Classifier(), TREE).fit({"a": ([[1.0]], [0])})
 
 

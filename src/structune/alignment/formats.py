@@ -11,6 +11,7 @@ from typing import NamedTuple
 from structune.alignment.structure.alphabets import look_like_nucleotides
 from structune.alignment.structure.rows import GAPS
 from structune.errors import DataError, warn
+from structune.files.provenance import made_by
 from structune.files.text import (
     Lines,
     Source,
@@ -362,30 +363,33 @@ def _read_msf(lines: Lines) -> Iterator[ProteinAlignment]:
 
 
 def write_protein_alignments(
-    target: Source, alignments: Iterable[ProteinAlignment], format: str = "fasta"
+    target: Source, alignments: Iterable[ProteinAlignment], format: str = "fasta", model: str = ""
 ) -> None:
     """Write alignments to a file, compressed by gzip if the path ends in ``.gz``.
 
-    Several alignments in FASTA are separated by a blank line; such a file cannot be read back.
+    Several alignments in FASTA are separated by a blank line; such a file cannot be read back. In Stockholm
+    format each has the version of structune and the model as its comment.
 
     Parameters
     ----------
     target : path or file object
     alignments : iterable of ProteinAlignment
     format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
+    model : str
+        Name of the model for the comments; "" for none.
     """
-    save(target, "\n".join(alignment_text(alignment, format) for alignment in alignments))
+    save(target, "\n".join(alignment_text(alignment, format, model=model) for alignment in alignments))
 
 
 def alignment_text(
-    alignment: ProteinAlignment, format: str, confidence: Sequence[float] | None = None
+    alignment: ProteinAlignment, format: str, confidence: Sequence[float] | None = None, model: str = ""
 ) -> str:
     """Format an alignment as the text of a file.
 
     PHYLIP is strict if all names have at most ten characters; otherwise it is relaxed, with a warning. In all
     formats but FASTA, white space in names becomes ``_``, names with another meaning in the format get a
     ``_``, and repeated names get a number. `confidence`, one number per column, is written in Stockholm only:
-    one digit each, 9 from 0.9 on, ``.`` for nan.
+    one digit each, 9 from 0.9 on, ``.`` for nan; so is `model`.
     """
     if format not in _WRITERS:
         raise DataError(f"format={format!r}: expected one of {', '.join(map(repr, _WRITERS))}")
@@ -393,7 +397,9 @@ def alignment_text(
     if format != "fasta":
         # FASTA alone takes any text for a name
         names = distinct(_plain(name, format) for name in names)
-    return _WRITERS[format](names, alignment.rows, confidence)
+    if format == "stockholm":
+        return _stockholm_text(names, alignment.rows, confidence, model)
+    return _WRITERS[format](names, alignment.rows)
 
 
 def _plain(name: str, format: str) -> str:
@@ -404,14 +410,14 @@ def _plain(name: str, format: str) -> str:
     return f"{name}_" if format == "clustal" and name.upper() in _PROGRAMS else name
 
 
-def _fasta_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+def _fasta_text(names: list[str], rows: list[str]) -> str:
     return "".join(
         f">{name}\n" + ("".join(f"{row[k : k + _WIDTH]}\n" for k in range(0, len(row), _WIDTH)) or "\n")
         for name, row in zip(names, rows, strict=True)
     )
 
 
-def _clustal_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+def _clustal_text(names: list[str], rows: list[str]) -> str:
     width, blocks = _longest(names) + 3, []
     for lines, pieces in _blocks(names, [row.replace(".", "-") for row in rows]):
         columns = zip(*(piece.upper() for piece in pieces), strict=True)
@@ -420,17 +426,19 @@ def _clustal_text(names: list[str], rows: list[str], _: Sequence[float] | None) 
     return "CLUSTAL W (structune) multiple sequence alignment\n\n" + "\n".join(blocks)
 
 
-def _stockholm_text(names: list[str], rows: list[str], confidence: Sequence[float] | None) -> str:
+def _stockholm_text(
+    names: list[str], rows: list[str], confidence: Sequence[float] | None = None, model: str = ""
+) -> str:
     label = "#=GC confidence"
     width = max(_longest(names) + 3, len(label) + 1)
     lines = [f"{name:{width}}{row}\n" for name, row in zip(names, rows, strict=True)]
     if confidence is not None:
         digits = "".join("." if p != p else str(min(9, int(10 * p))) for p in confidence)
         lines.append(f"{label:{width}}{digits}\n")
-    return "".join(["# STOCKHOLM 1.0\n", *lines, "//\n"])
+    return "".join([f"# STOCKHOLM 1.0\n#=GF CC {made_by(model)}\n", *lines, "//\n"])
 
 
-def _phylip_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+def _phylip_text(names: list[str], rows: list[str]) -> str:
     if _longest(names) > _STRICT_NAME:
         warn(
             f"Names of more than {_STRICT_NAME} letters need a reader of relaxed PHYLIP (RAxML, IQ-TREE, "
@@ -442,7 +450,7 @@ def _phylip_text(names: list[str], rows: list[str], _: Sequence[float] | None) -
     return "".join([f" {len(names)} {_longest(rows)}\n", *lines])
 
 
-def _msf_text(names: list[str], rows: list[str], _: Sequence[float] | None) -> str:
+def _msf_text(names: list[str], rows: list[str]) -> str:
     kind, width, n_columns = "N" if look_like_nucleotides(rows) else "P", _longest(names) + 3, _longest(rows)
     rows = [row.replace("-", ".") for row in rows]
     # GCG's checksum: letters are weighted by their places, 1 to 57 again and again

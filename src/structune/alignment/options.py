@@ -31,8 +31,8 @@ _MODEL = (
     "one, and B, Z and X score as means of residues."
 )
 _GAMMA = (
-    "Value of a correct match, relative to two residues correctly left unmatched, for --method mea. Higher "
-    "values match more residues. By default the value of the model."
+    "Value of a correct match, relative to two residues correctly left unmatched, in alignments of maximum "
+    "expected accuracy (mea). Higher values match more residues. By default the value of the model."
 )
 
 

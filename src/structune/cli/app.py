@@ -25,10 +25,10 @@ from structune.running.progress import Bars
 
 _ABOUT = """Train and use models for RNA structures, alignments, genes, sequence labels, rankings and tables.
 
-`tune` fits a model and chooses its regularization on held-out data. `train` fits a model with the
-regularization that you give. `predict` applies a model, and `evaluate` compares its predictions with known
-outputs. The model type comes first: `structune tune rna`. Without a model type, a command trains or evaluates
-sequence taggers. `shard` encodes examples that do not fit into memory.
+`train` fits a model, and tunes its regularization unless you give one. `tune` does the same, with options
+for the tuning. `predict` applies a model, and `evaluate` compares its predictions with known outputs. The
+model type comes next: `structune tune rna`. Without a type, commands are for sequence taggers (tagging);
+`predict` finds the type in the model file. `shard` is for data larger than memory.
 
 Pretrained models for RNA, proteins and genes are included: try `structune fold`, `align` or `genes`.
 `structune example rna` writes small files to begin with.
@@ -209,7 +209,7 @@ def run(args: list[str]) -> None:
     structune.kernels.on_first_compilation = _say_that_kernels_compile
     try:
         with short_warnings():
-            code = app.main(args, prog_name="structune", standalone_mode=False)
+            code = app.main(args, prog_name="structune", standalone_mode=False, obj=args)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)

@@ -1,8 +1,8 @@
-"""Options of commands, made of fields: those of dataclasses and those of estimators.
+"""Options of commands, made from the fields of dataclasses and the parameters of estimators.
 
-The parameters of an estimator are read from its source and not from its class, so that ``--help`` does not
-wait for numerical libraries: name and default from the annotated assignments of the class and its bases, and
-values and help from the section "Parameters" of their docstrings.
+The parameters of an estimator are read from its source, not from the imported class, so that ``--help`` does
+not wait for numerical libraries. Names and defaults come from the annotated assignments of the class and its
+bases; choices and help come from the section "Parameters" of their docstrings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t].*)?\n)*)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
-# sentences of docstrings that say what can be given in Python alone
+# sentences of docstrings about values that can be given only in Python
 _FOR_PYTHON = re.compile(
     r"(?<=[.)]) (?:Or those that a function|A callable|Others are objects|In a list,|Set after)"
     r"[^.]*(?:\.\w[^.]*)*\."
@@ -45,7 +45,7 @@ class Option(click.Option):
 
 
 class Number(click.ParamType[Any]):
-    """A number, which is whole if it has no decimal point: `--cv 5` folds, or `--cv 0.2` of the examples."""
+    """A number, read as an int if it has no decimal point: `--cv 5` folds, or `--cv 0.2` of the examples."""
 
     name = "number"
 
@@ -60,7 +60,7 @@ class Number(click.ParamType[Any]):
 
 
 class GroupedNumbers(click.ParamType[Any]):
-    """Numbers, of which one is for all groups and others, as GROUP=NUMBER, for one of them; or a word."""
+    """A number for all groups, numbers for single groups as GROUP=NUMBER, or a word."""
 
     name = "number"
 
@@ -74,13 +74,24 @@ class GroupedNumbers(click.ParamType[Any]):
         try:
             return (name if is_of_group else None), float(number)
         except ValueError:
-            self.fail(f"expected {', '.join(['a number', *self.words])}, or GROUP=NUMBER.", param, ctx)
+            self.fail(f"give {', '.join(['a number', *self.words])}, or GROUP=NUMBER.", param, ctx)
 
 
 def option(default: Any = MISSING, *names: str, help: str, panel: str = "Data", **more: Any) -> Any:
-    """A field of a dataclass that is an option: ``--name``, or other `names`, in a panel of the help.
+    """A dataclass field that becomes an option of the command line.
 
-    `more` is what `click.Option` takes, and ``min`` and ``max`` of numbers.
+    Parameters
+    ----------
+    default : optional
+        Default value; without it the option is required.
+    *names : str
+        Names of the option; by default ``--`` and the name of the field.
+    help : str
+        Help text of the option.
+    panel : str
+        Heading of the help below which the option is listed.
+    **more
+        Arguments of `click.Option`, and ``min`` and ``max`` for numbers.
     """
     return field(default=default, metadata={"names": names, "help": help, "panel": panel, **more})
 
@@ -96,8 +107,8 @@ def quiet_option(panel: str = "Running") -> Any:
 
 
 def output_option() -> Any:
-    """The option ``--output`` of what is written to one file."""
-    told = "Where to write (compressed if it ends in .gz); - is standard output."
+    """The option ``--output`` of commands that write one file."""
+    told = "File to write, compressed if its name ends in .gz; - is standard output."
     return option("-", "--output", "-o", help=told, panel="Output")
 
 
@@ -115,13 +126,13 @@ def dataclass_options(cls: type, panel: str | None = None) -> Iterator[Option]:
 
 
 def options_by_name() -> dict[str, str]:
-    """The options of the command that runs, by the names of their parameters."""
+    """Options of the current command, by the names of their parameters."""
     params = click.get_current_context().command.params
     return {str(each.name): each.opts[0] for each in params if isinstance(each, click.Option)}
 
 
 def given_parameters() -> dict[str, Any]:
-    """What the command that runs was given by the command line or a file of settings, by name."""
+    """Parameters that were set on the command line or in a --config file, by name."""
     ctx = click.get_current_context()
     default = (ParameterSource.DEFAULT, None)
     names = [str(each.name) for each in ctx.command.params if each.expose_value]
@@ -129,7 +140,7 @@ def given_parameters() -> dict[str, Any]:
 
 
 def values_of(cls: type[T], values: Mapping[str, Any]) -> T:
-    """An instance of a dataclass of options, from what was given."""
+    """An instance of a dataclass of options, made from the given values."""
     found = [each for each in fields(cls) if each.name in values or each.default is MISSING]  # type: ignore[arg-type]
     return cls(**{each.name: values[each.name] for each in found})
 
@@ -188,10 +199,10 @@ class _Parameter:
 def estimator_options(
     estimator: str, panels: Mapping[str, Iterable[str]], other_names: Mapping[str, str]
 ) -> Iterator[click.Option]:
-    """Options for the parameters of an estimator that stand in each panel of the help.
+    """Options for parameters of an estimator, by panel of the help.
 
-    `estimator` is its class, as ``"package.module:Class"``; `other_names` has the options that are not called
-    like their parameters.
+    `estimator` is its class, as ``"package.module:Class"``; `other_names` maps parameters to options with
+    another name.
     """
     known = _parameters_of(estimator)
     of_all = [name for names in panels.values() for name in names]
@@ -207,7 +218,7 @@ def estimator_options(
             shape = found.shape() | {"help": _CODE.sub(told, found.help), "panel": panel}
             if isinstance(shape.get("type"), GroupedNumbers):
                 default = "" if found.default is None else f" {found.default:g} by default."
-                shape["help"] += f"{default} GROUP=NUMBER sets that of one group; may be given several times."
+                shape["help"] += f"{default} GROUP=NUMBER sets it for one group; may be given several times."
             else:  # numbers by group have their default in the help
                 shape["default"] = found.default
             flag = flags[name]

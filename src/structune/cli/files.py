@@ -1,4 +1,4 @@
-"""Files that commands read and write: what is checked before the work, their names, and standard streams."""
+"""Files that commands read and write: checks before the work starts, names, and standard streams."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 def check_targets(
     files: Iterable[Path | None], plots: Iterable[Path | None], page: Path | None = None
 ) -> None:
-    """Find before the work, not after it, what cannot be written."""
+    """Refuse, before the work starts, output files that cannot be written."""
     drawn = [path for path in plots if path is not None]
     # resolved, so that another spelling or a link to the same file is found
     written = set[Path]()
@@ -35,9 +35,9 @@ def check_targets(
         if path.exists() and not path.is_file() and not path.is_dir():
             continue  # /dev/null, a terminal, a pipe: several may write there at a time
         if not os.access(path.parent, os.W_OK) or path.is_dir():
-            raise DataError(f"{path}: expected a file in a folder that exists and can be written to")
+            raise DataError(f"{path}: cannot be written; give a file in a folder that exists and is writable")
         if path.resolve() in written:
-            raise DataError(f"{path}: found it twice among what is written, expected another file for each")
+            raise DataError(f"{path}: two outputs have this path; give each output its own file")
         written.add(path.resolve())
     for path in drawn:
         from structune.plots.figure import check_path
@@ -47,25 +47,25 @@ def check_targets(
         from structune.html_reports import check_installed
 
         if page.suffix.lower() not in _PAGES:
-            raise DataError(f"{page}: expected a name that ends in .html")
+            raise DataError(f"{page}: the name of a report must end in .html")
         check_installed()
 
 
 def check_apart(sources: Iterable[str | Path | None], files: Iterable[Path | None]) -> None:
-    """Do not write over what is read: files, and those in folders."""
+    """Refuse output files that are also read, by themselves or inside a folder."""
     # sources may also be words such as "pretrained" or "-", which are no files
     known = [Path(source) for source in sources if source is not None and os.path.exists(source)]
     read = [*known, *(path for folder in known if folder.is_dir() for path in folder.iterdir())]
     for path in filter(None, files):
         if path.exists() and any(path.samefile(source) for source in read):
-            raise DataError(f"{path}: expected another file than the one that is read")
+            raise DataError(f"{path}: this file is also read; write to another file")
 
 
 # --- names and formats ------------------------------------------------------------------------------------
 
 
 class FileNames:
-    """Names of files after those of sequences, no two the same."""
+    """Makes distinct file names from the names of sequences."""
 
     def __init__(self) -> None:
         self._uses: Counter[str] = Counter()
@@ -81,7 +81,7 @@ class FileNames:
 
 
 def format_of(given: Format | None, output: Path | None, endings: Mapping[str, Format]) -> Format:
-    """The format that is asked for, or that of the ending of a file's name, or else the first."""
+    """The format that was asked for, or that of the ending of the output's name, or the first one."""
     # what is asked for comes first; "a.ct.gz" has the format of "a.ct"
     if given is not None:
         return given
@@ -90,18 +90,18 @@ def format_of(given: Format | None, output: Path | None, endings: Mapping[str, F
 
 
 def drawing_paths(path: Path | None, several: bool) -> Callable[[str], Path] | None:
-    """From the name of what is drawn to its file: the one asked for, or of several FILE-NAME each."""
+    """Function that maps the name of a drawing to its file: `path`, or one file each for several."""
     if path is None:
         return None
     names = FileNames()
     return lambda name: path.with_stem(f"{path.stem}-{names(name)}") if several else path
 
 
-# --- what comes and goes ----------------------------------------------------------------------------------
+# --- reading and writing ----------------------------------------------------------------------------------
 
 
 class UntilError(Generic[T]):
-    """Items up to the first that cannot be read; its error is kept for later."""
+    """Items up to the first that cannot be read; `check` raises its error."""
 
     def __init__(self, items: Iterable[T]) -> None:
         self._items = iter(items)
@@ -149,7 +149,7 @@ def _opener(output: str) -> Any:
 
 
 def write_texts(file: IO[bytes], texts: Iterable[str]) -> None:
-    """Write one after the other, as they come."""
+    """Write texts one after the other, as they are computed."""
     for text in texts:
         file.write(text.encode())
 

@@ -1,7 +1,8 @@
-"""Pages of --report: what a command has found, and what it was asked."""
+"""Pages of --report: the results of a command, and its options."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,29 +18,82 @@ if TYPE_CHECKING:
 
     from structune.cli.task import Scores
     from structune.html_reports import Section
+    from structune.html_reports.page import Block
+
+_MOST_KEPT, _MOST_FILES = 10_000_000, 20  # letters and files of results in a page
 
 
-def write_sections_page(path: Path, sections: Iterable[Section]) -> None:
-    """Write what a command has found, and the options that it was given.
+def write_sections_page(path: Path, sections: Iterable[Section], headline: str = "") -> None:
+    """Write a page with the results of a command, the command itself, and its options.
 
-    Those of commands that have --config are told in the form that it reads.
+    Commands that have --config show their options in the form that it reads. `headline` is the result in one
+    line, which the page begins with.
     """
     from structune.html_reports.page import Section, Text, Verbatim, write_page
 
     ctx = click.get_current_context()
     names = {each.name: each.opts[0] for each in ctx.command.params}
     given = {names[name]: value for name, value in given_parameters().items()}
+    command = Verbatim(shlex.join(["structune", *(ctx.find_root().obj or ())]))
     if "config" in names:
         import yaml
 
         files = ", ".join(given.pop("files"))
-        told = f"Learned from {files}, with these options, in a form that --config reads:"
+        told = f"Trained on {files} with these options. Save them as a file for --config to use them again:"
         plain = {name.removeprefix("--"): _plain(value) for name, value in given.items()}
-        asked = Section("Options", [Text(told), Verbatim(yaml.safe_dump(plain, sort_keys=False))])
+        options: list[Block] = [Text(told), Verbatim(yaml.safe_dump(plain, sort_keys=False))]
     else:
         rows = [(name, v if isinstance(v, list | tuple) else [v]) for name, v in given.items()]
-        asked = tables_section("Options", record_table("", [(n, ", ".join(map(str, v))) for n, v in rows]))
-    write_page(path, ctx.command_path, [*sections, asked])
+        table = record_table("Options", [(n, ", ".join(map(str, v))) for n, v in rows])
+        options = [*tables_section("", table).blocks]
+    made = Section("How this page was made", [command, *options])
+    write_page(path, ctx.command_path, [*sections, made], headline)
+
+
+class Results:
+    """The files that a command writes, which its page holds, too, if they are small enough."""
+
+    def __init__(self, model: str) -> None:
+        self._model, self._texts, self._size = model, dict[str, list[str]](), 0
+
+    def add(self, name: str, text: str) -> None:
+        """Add to the text of the file `name`."""
+        self._size += len(text)
+        if self._size > _MOST_KEPT:
+            self._texts.clear()
+        else:
+            self._texts.setdefault(name, []).append(text)
+
+    def kept(self, name: str, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the same texts, and add them to the file `name`."""
+        for text in texts:
+            self.add(name, text)
+            yield text
+
+    def section(self, output: Path | None) -> Section:
+        """The files, or where they are: in `output`, or on standard output."""
+        from structune.files.provenance import made_by
+        from structune.html_reports.page import File, Section, Text
+
+        files = [File(name, "".join(texts)) for name, texts in self._texts.items()]
+        blocks: list[Block] = [Text(f"Made by {made_by(self._model)}.")]
+        if self._size > _MOST_KEPT or len(files) > _MOST_FILES:
+            what = f"{len(files)} files" if files else f"more than {_MOST_KEPT // 10**6} MB"
+            where = "standard output" if output is None else output
+            return Section("Results", [*blocks, Text(f"The results are in {where}. They are {what}, too many "
+                "for this page.")])
+        return Section("Results", [*blocks, *files])
+
+
+def headline_of(table: Table) -> str:
+    """The first row of a table of scores, or that of all together, in one line."""
+    header, *columns = table.columns
+    names = [str(cell) for cell in header.cells]
+    firsts = [name.split(" ")[0] for name in names]
+    row = next((firsts.index(word) for word in ("all", "pooled", "mean") if word in firsts), 0)
+    numbers = [f"{c.header} {list(c.cells)[row]}" for c in columns if str(list(c.cells)[row])]
+    what = [str(table.title or ""), names[row]] if str(header.header) or numbers else []
+    return f"{', '.join(filter(None, what))}: {', '.join(numbers)}"
 
 
 def tables_section(title: str, *tables: Table) -> Section:
@@ -52,7 +106,7 @@ def tables_section(title: str, *tables: Table) -> Section:
 
 
 def evaluation_sections(evaluation: Scores) -> Iterator[Section]:
-    """How good predictions are."""
+    """Sections about the accuracy of predictions."""
     yield tables_section("Scores", *evaluation.tables())
     yield from evaluation.sections()
 

@@ -263,7 +263,7 @@ SAMPLES: dict[str, Sample] = {
         "a simulated piece of bacterial genome with 25 genes",
         _genes,
         (
-            "structune genes {}/bacterium.fa --model pretrained > {}/predicted.gff3",
+            "structune genes {}/bacterium.fa > {}/predicted.gff3",
             "structune evaluate prokaryotic-genes {}/predicted.gff3 {}/true.gff3",
         ),
     ),

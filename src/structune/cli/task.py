@@ -1,8 +1,8 @@
-"""What the verbs of the command line ask of a kind: its nouns.
+"""Description of a model type for the command line: its options, and how files are read and written.
 
-A kind has one `Task`, in a module of its own that is imported when the kind's word is typed. Nothing heavy is
-imported there before a method is called, so that ``--help`` comes at once. The verbs (`structune.cli.verbs`)
-do the rest: options, checks, progress, pages, and the model's file.
+Each model type has one `Task`, in a module that is imported when its name is typed. The module imports
+nothing heavy before a method is called, so that ``--help`` comes at once. The verbs (`structune.cli.verbs`)
+do the rest: options, checks, progress, reports and the model file.
 """
 
 from __future__ import annotations
@@ -23,21 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """Files are read in one way only."""
+    """No options."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Options that need each other, or cannot be combined: ``--name``, or ``--name value`` for a value."""
+    """A rule for an option: which others it needs, and which cannot be combined with it.
+
+    An option is given as ``--name``, or as ``--name value`` if the rule is for one of its values.
+    """
 
     option: str
-    forbids: tuple[str, ...] = ()  # what cannot be combined with it
-    needs: tuple[str, ...] = ()  # of these at least one, of those that the command has
-    unless: tuple[str, ...] = ()  # options with which the rule does not hold
-    because: str = ""  # a clause that ends the message
+    forbids: tuple[str, ...] = ()  # options that cannot be combined with it
+    needs: tuple[str, ...] = ()  # at least one of these is needed (of those that the command has)
+    unless: tuple[str, ...] = ()  # options that switch the rule off
+    because: str = ""  # reason, a clause at the end of the message
 
     def check(self, given: Mapping[str, str], values: Mapping[str, str]) -> None:
-        """Raise a `DataError` if the options that were given break the rule; `values` are those of all."""
+        """Raise a `DataError` if options break the rule; `given` are those set, `values` those of all."""
         if self.option.partition(" ")[0] not in given or not _holds(self.option, values):
             return
         if any(_holds(other, values if " " in other else given) for other in self.unless):
@@ -60,89 +63,99 @@ def _holds(option: str, values: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Examples:
-    """What a model learns from, once it has been read."""
+    """Training data that have been read."""
 
-    data: tuple[Any, ...]  # the arguments of ``fit``
-    told: list[tuple[str, str]]  # what was read, as the table of the training tells it
-    options: Mapping[str, Any] = field(default_factory=dict)  # arguments of ``fit`` by name, such as groups
-    header: Mapping[str, Any] | None = None  # what the model's file keeps beside the model
-    heard: tuple[type[Warning], ...] = ()  # warnings that `told` tells already
-    told_after: Callable[[], list[tuple[str, str]]] | None = None  # more of it, once the model is fitted
+    data: tuple[Any, ...]  # positional arguments of ``fit``
+    told: list[tuple[str, str]]  # rows about the data for the table that training prints
+    options: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments of ``fit``, such as groups
+    header: Mapping[str, Any] | None = None  # extra data to save in the model file
+    heard: tuple[type[Warning], ...] = ()  # warnings that `told` reports already
+    told_after: Callable[[], list[tuple[str, str]]] | None = None  # more rows, once the model is fitted
 
 
 class Scores(Protocol):
-    """How good predictions are: as tables of the terminal, as JSON, and as sections of a page."""
+    """Scores of predictions: as tables for the terminal, as JSON, and as sections of a report."""
 
     def tables(self) -> list[Table]: ...
     def as_dict(self) -> Mapping[str, Any]: ...
     def sections(self) -> Iterable[Section]: ...
 
 
+class Predictions(Protocol):
+    """Predictions that are collected for a report while they are written."""
+
+    name: str  # of a file with the output
+
+    def headline(self) -> str: ...
+    def sections(self) -> Iterable[Section]: ...
+
+
 @dataclass(frozen=True)
 class OwnCommand:
-    """A command that one kind alone has, such as ``fold``."""
+    """A command that only one model type has, such as ``fold``."""
 
-    about: tuple[str, ...]  # paragraphs of its help, the first in one line
-    inputs: str  # the help of its files; none given are standard input
-    # dataclasses made by `structune.cli.fields.option`; one called ``model`` is MODEL of ``predict``
+    about: tuple[str, ...]  # paragraphs of its help; the first fits on one line
+    inputs: str  # help of its files; without files it reads standard input
+    # dataclasses of `structune.cli.fields.option`; a field ``model`` is the argument MODEL of ``predict``
     options: tuple[type, ...]
-    work: Callable[..., int]  # of the files and an instance of each of `options`; returns the exit code
+    work: Callable[..., int]  # called with files and an instance of each of `options`; returns the exit code
     rules: tuple[Rule, ...] = ()
-    metavar: str = "[FILE...]"  # without brackets at least one file is required
+    metavar: str = "[FILE...]"  # without brackets, at least one file is required
 
 
 class Task:
-    """The nouns of one kind.
+    """Base class of the command-line descriptions of model types.
 
     Attributes
     ----------
     estimator : str
-        Its class, as ``"package.module:Class"``.
+        Class of the estimator, as ``"package.module:Class"``.
     learns : str
-        What a model learns, after "Learn": ``"to fold RNA"``.
+        Purpose of a model, a phrase that follows "Train a model": ``"to fold RNA"``.
     about : str
         Paragraphs of the help of ``train`` and ``tune``.
     files : str
-        The help of the argument TRAIN, which a folder of shards is added to.
+        Help of the argument TRAIN; a sentence about folders of shards is added.
     inputs : str
-        The help of the files that are predicted.
+        Help of the files to predict.
     parts : str
-        What the examples of a shard are made of, such as ``"tokens"``; ``"examples"`` where they have no
-        parts.
+        Labeled parts of an example, such as ``"tokens"``; ``"examples"`` if there are none.
     reading_options : dataclass
-        How files with known outputs are read, by all verbs. What lies beside each file, such as its
-        sequences, is a field of the type ``tuple[Path, ...]``.
+        Options of all verbs for reading files with known outputs. A field of type ``tuple[Path, ...]`` names
+        an extra file for each input file, such as its sequences.
     learning_options : dataclass
-        These, and how files are read to learn from: a class that derives from `reading_options`.
+        Options for reading training files: a class that derives from `reading_options`.
     training_options : dataclass
-        These, and what changes the model but not its shards: a class that derives from `learning_options`,
-        which it is by default.
+        Options that change the model but not its shards: a class that derives from `learning_options`, which
+        is the default.
     only : mapping of str to tuple of str
-        The verbs that have a field of `training_options`; of those that are not named, all that learn.
+        Verbs that offer a field of `training_options`. Fields that are not named are offered by all verbs
+        that train.
     has_trees : bool
         Whether ``train --tree`` is offered.
     predicting_options : dataclass
-        What ``predict`` reads and writes.
+        Options of ``predict``.
     scoring_options : dataclass
-        Of ``evaluate``, beside those of reading.
+        Options of ``evaluate``, in addition to those for reading.
     space : tuple of str
-        Parameters of the estimator that say which outputs and features there are: ``shard`` has them, too.
+        Parameters of the estimator that define outputs and features; ``shard`` offers them, too.
     parameters : tuple of str
-        Other parameters that ``train`` and ``tune`` have.
+        Other parameters of the estimator that ``train`` and ``tune`` offer.
     penalties : tuple of str
-        Those of ``train`` alone.
+        Parameters that only ``train`` offers.
     tuning : tuple of str
-        Those of ``tune`` alone.
+        Parameters that only ``tune`` offers.
     methods : tuple of str
-        How precisions can be chosen, first the default; none if the kind cannot tune.
+        Tuning methods, the default first; empty if models of this type cannot be tuned.
     rules : tuple of Rule
-        Of the options of all verbs.
+        Rules for the options of all verbs.
     own : mapping of str to OwnCommand
-        Commands that this kind alone has. The first is what ``predict`` does, if `predict` is not written.
+        Commands that only this model type has. ``predict`` does what the first does, if `predict` is not
+        defined.
     has_shards : bool
-        Whether folders can hold its examples.
+        Whether examples can be written to folders of shards.
     examples : tuple of str
-        Command lines, which the help of their verbs shows.
+        Example command lines for the help of their verbs.
     evaluates : str
         Paragraphs of the help of ``evaluate``.
     predicts : tuple of str
@@ -177,27 +190,27 @@ class Task:
     # --- learning -----------------------------------------------------------------------------------------
 
     def prepare(self, model: Any, learning: Any) -> None:
-        """Change an estimator by options that are not parameters of it."""
+        """Change an estimator by options that are not parameters of the estimator."""
 
     def read(self, files: Sequence[str], learning: Any, model: Any) -> Examples:
-        """Read all that `model` is to learn from."""
+        """Read the training data of `model`."""
         raise NotImplementedError
 
     def read_shards(self, folder: ShardFolder) -> Examples:
-        """What is told of a folder of shards; the model's file keeps what the folder keeps."""
+        """Rows about a folder of shards, and the extra data that it keeps for the model file."""
         told = f"{len(folder):,} examples"
         if self.parts != "examples":
             told += f", {sum(folder.n_parts):,} {self.parts}"
         return Examples((), [("data", told)], header=folder.model.extra_)
 
     def shard(self, files: Sequence[str], learning: Any, model: Any, writer: ShardWriter, quiet: bool) -> Any:
-        """Encode the examples of files block by block; returns the folder and rows that tell of it."""
+        """Encode the examples of files block by block; returns the folder and rows about it."""
         raise NotImplementedError
 
     # --- use ----------------------------------------------------------------------------------------------
 
     def open(self, path: str, options: Any) -> Any:
-        """The model of a file; its class is that of the kind."""
+        """Load a model file; its class must be that of the model type."""
         from structune.files.models import check_class, load
         from structune.kinds import kind_of_place
 
@@ -205,25 +218,31 @@ class Task:
         return check_class(load(path), cls, path, cls.__name__)
 
     def read_known(self, files: Sequence[str], reading: Any, model: Any, header: Any) -> Iterable[Any]:
-        """Examples with known outputs, as `score` takes them: they may be read while it goes on."""
+        """Read examples with known outputs for `score`, possibly while it runs."""
         raise NotImplementedError
 
     def score(self, model: Any, known: Any, scoring: Any) -> Scores:
-        """Compare predictions with what is known."""
+        """Compare predictions with known outputs."""
         raise NotImplementedError
 
     def predict(self, model: Any, files: Sequence[str], predicting: Any) -> Iterator[str]:
-        """The text of predictions, block by block."""
+        """Predict, and yield the output text block by block."""
+        raise NotImplementedError
+
+    def predict_and_report(
+        self, model: Any, files: Sequence[str], predicting: Any
+    ) -> tuple[Iterator[str], Predictions]:
+        """As `predict`, with an object that collects the predictions while the texts are written."""
         raise NotImplementedError
 
     def warm(self) -> None:
-        """Learn and predict something small, for the kernels to be compiled."""
+        """Train and predict something small, so that kernels are compiled."""
 
     # --- help ---------------------------------------------------------------------------------------------
 
     @classmethod
     def has(cls, verb: str) -> bool:
-        """Whether a verb can be used: its method is written."""
+        """Whether a verb is offered: whether its method is defined."""
         # a verb that is not written is not offered, in place of an error when it is called
         if verb == "tune" and not cls.methods:
             return False

@@ -1,4 +1,4 @@
-"""What commands tell on the terminal: messages and warnings, progress, tables.
+"""What commands print on the terminal: messages, warnings, progress and tables.
 
 Rich is imported when there is progress or a table: most predictions have neither.
 """
@@ -34,7 +34,7 @@ _PIPE_WIDTH = 100
 
 @contextmanager
 def short_warnings(*told: type[Warning]) -> Iterator[None]:
-    """Warnings in one line, without the place in the code; none of those that are told otherwise."""
+    """Print warnings in one line, without the place in the code; ignore the categories in `told`."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(str(message))
         for category in told:
@@ -43,12 +43,12 @@ def short_warnings(*told: type[Warning]) -> Iterator[None]:
 
 
 def say(message: str) -> None:
-    """Tell on standard error what is wrong."""
+    """Print a message on standard error."""
     click.echo(f"structune: {counted_from_one(message)}", err=True)
 
 
 def counted_from_one(message: str) -> str:
-    """A message as the command line tells it, where all that has a number counts from 1."""
+    """A message with numbers that count from 1, as on the command line, instead of 0, as in Python."""
 
     def next_number(number: re.Match[str]) -> str:
         return str(int(number[0]) + 1)
@@ -57,7 +57,7 @@ def counted_from_one(message: str) -> str:
 
 
 def time_in_words(minutes: float) -> str:
-    """About how long it takes."""
+    """An approximate time, such as "5 minutes"."""
     return f"{max(2, round(minutes))} minutes" if minutes < 100 else f"{round(minutes / 60)} hours"
 
 
@@ -65,9 +65,9 @@ def time_in_words(minutes: float) -> str:
 
 
 class Progress:
-    """Count and rate of items on standard error, if that is a terminal; and what takes some seconds of one.
+    """Shows count and rate of items on standard error, if it is a terminal, and steps that take long.
 
-    `stage` says what is done, and `unit` to what; the count has so many `digits` behind the point.
+    `stage` names the work and `unit` its items; the count is shown with `digits` decimals.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Progress:
             self._bars.stop()
 
     def _show_steps(self, bars: Bars) -> None:
-        """The step of an example that has taken long, while it goes on."""
+        """Show the current step of an example that takes long."""
         while not self._ended.wait(_LOOK):
             step = longest_step()
             if step is None or time.monotonic() - step.start < _SOON:
@@ -105,7 +105,7 @@ class Progress:
                 bars.show_part(step.name, done, f"{done:.0%} of this step")
 
     def advance(self, count: float) -> None:
-        """So many more are done."""
+        """Count more items as done."""
         self.count += count
         if self._bars is not None:
             rate = self.count / max(time.perf_counter() - self._start, 1e-9)
@@ -118,7 +118,7 @@ class Progress:
 
 
 def print_tables(*tables: Table) -> None:
-    """Print them, as wide as the terminal."""
+    """Print tables, as wide as the terminal."""
     from rich.console import Console
 
     # texts of users may look like markup; a pipe has no width of its own, and rich would take 80
@@ -130,8 +130,8 @@ def print_tables(*tables: Table) -> None:
 
 
 def precisions_table(names: Sequence[str], sizes: Sequence[int], precisions: Sequence[float]) -> Table:
-    """A row for each group, falling; of very many, the highest and the lowest precisions."""
-    table = new_table(f"Precisions of {len(names)} groups", ["group"], ["weights", "precision"])
+    """A row for each group, strongest penalty first; of many groups, the strongest and the weakest."""
+    table = new_table(f"Penalties of {len(names)} groups", ["group"], ["weights", "L2 penalty"])
     rows = sorted(zip(names, sizes, precisions, strict=True), key=lambda row: -row[2])
     shown = [(name, f"{size:,}", f"{precision:.4g}") for name, size, precision in rows]
     if len(shown) > _MOST_ROWS:
@@ -141,14 +141,14 @@ def precisions_table(names: Sequence[str], sizes: Sequence[int], precisions: Seq
 
 
 def record_table(title: str, rows: Iterable[tuple[str, str]]) -> Table:
-    """Names and what belongs to them, such as what a training was."""
+    """A table without a header: names and texts, such as facts about a training."""
     table = new_table(title, ["", ""], [])
     table.show_header = False
     return filled(table, rows)
 
 
 def names_table(title: str, name: str, value: str, rows: Sequence[tuple[str, str]]) -> Table:
-    """Names and texts; of very many, the first."""
+    """A table of names and texts; only the first rows if there are many."""
     more = [("...", f"and {len(rows) - _MOST_ROWS:,} more")] if len(rows) > _MOST_ROWS else []
     return filled(new_table(title, [name, value], []), [*rows[:_MOST_ROWS], *more])
 
@@ -156,20 +156,20 @@ def names_table(title: str, name: str, value: str, rows: Sequence[tuple[str, str
 def numbers_table(
     title: str, name: str, columns: Sequence[str], rows: Iterable[tuple[str, Iterable[float]]]
 ) -> Table:
-    """A name and some numbers a row."""
+    """A table with a name and numbers, shown with four decimals, in each row."""
     table = new_table(title, [name], columns)
     return filled(table, [[first, *(f"{value:.4f}" for value in values)] for first, values in rows])
 
 
 def filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
-    """The table with more rows."""
+    """Add rows to a table, and return it."""
     for row in rows:
         table.add_row(*row)
     return table
 
 
 def new_table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
-    """An empty table, with columns of texts and then of numbers."""
+    """An empty table with text columns, then number columns, with these headers."""
     from rich import box
     from rich.table import Table
 

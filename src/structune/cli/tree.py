@@ -1,4 +1,4 @@
-"""``train --tree``: a model for each node of a tree of tasks, of every kind whose estimator learns tasks."""
+"""``train --tree``: a model for each node of a tree of related tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SHOWN = 40  # rows of the terminal
 
 
 def read_tree(path: Path) -> TaskTree:
-    """A tree in Newick format, or, by its ending .json, as nested objects."""
+    """Read a tree in Newick format or, if the name ends in .json, as nested objects."""
     try:
         text = path.read_text(encoding="utf-8")
         is_nested = path.suffix.lower() == ".json"
@@ -36,7 +36,7 @@ def path_of(given: str) -> str:
 
 
 def task_of(given: str, tree: TaskTree) -> str:
-    """The leaf of FILE, which is named after it but for endings, or of NAME=FILE."""
+    """The leaf of FILE, which has its name (without endings), or of NAME=FILE."""
     path = path_of(given)
     if path != given:
         names = [given.partition("=")[0]]
@@ -48,23 +48,23 @@ def task_of(given: str, tree: TaskTree) -> str:
             return name
     leaves = ", ".join(tree.leaves)
     raise DataError(
-        f"{given}: no leaf of the tree is called {names[-1]!r}. The leaves are {leaves}; NAME=FILE says "
-        "whose file it is."
+        f"{given}: no leaf of the tree is called {names[-1]!r}. The leaves are {leaves}. Write NAME=FILE to "
+        "assign a file to a leaf."
     )
 
 
 def fit_tree(
     task: Task, tree: TaskTree, files: Sequence[str], beside: Iterable[str], learning: Any, model: Any
 ) -> tuple[MultitaskEstimator, list[tuple[str, str]], Any]:
-    """Read the files of all tasks, each FILE or NAME=FILE, and learn them.
+    """Read the files of all tasks, each FILE or NAME=FILE, and fit a model of the tree.
 
-    `beside` are options of reading that name a file for each of these. Returns the model, what was read, and
-    what its file keeps beside it.
+    `beside` are reading options that name one file for each of these. Returns the model, rows of a table
+    about the data, and the extra data to save with the model.
     """
     others = {name: getattr(learning, name) for name in beside if getattr(learning, name)}
     for name, paths in others.items():
         if len(paths) != len(files):
-            raise DataError(f"--{name} is given {len(paths)} times, for {len(files)} files to learn from.")
+            raise DataError(f"--{name} is given {len(paths)} times, for {len(files)} training files.")
     # several files may be of one leaf; what lies beside a file, such as its sequences, goes with it
     numbers: dict[str, list[int]] = {}
     for number, given in enumerate(files):
@@ -88,7 +88,7 @@ def fit_tree(
 
 
 def nodes_table(model: MultitaskEstimator, most: int | None = None) -> Table:
-    """A row for each node, indented by its depth; of very many the first."""
+    """A row for each node, indented by its depth; at most `most` rows."""
     table = new_table("Nodes of the tree", ["node"], ["examples", "gamma", "factor", "status"])
     found = [node for node in model.tree_.nodes if node in model.nodes_]
     for node in found[:most]:

@@ -1,4 +1,4 @@
-"""The verbs of the command line, each written once over the nouns of a kind (`structune.cli.task`)."""
+"""The verbs of the command line, each written once for all model types (`structune.cli.task`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,13 @@ from structune.cli.fields import (
     values_of,
 )
 from structune.cli.files import check_apart, check_targets, open_bytes, write_texts
-from structune.cli.reports import evaluation_sections, tables_section, write_sections_page
+from structune.cli.reports import (
+    Results,
+    evaluation_sections,
+    headline_of,
+    tables_section,
+    write_sections_page,
+)
 from structune.cli.task import OwnCommand, Rule, Task
 from structune.cli.terminal import (
     INTERRUPTED,
@@ -40,13 +46,15 @@ from structune.cli.terminal import (
     short_warnings,
 )
 from structune.errors import DataError, StructuneError
+from structune.files.provenance import model_name
+from structune.files.text import without_compression
 from structune.kinds import Kind, kind_of_place
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder
 
 _OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--jobs"}
-_HOLDS_NOTHING_OUT, _NOTHING = ("--method direct",), "it holds nothing out"
+_HOLDS_NOTHING_OUT, _NOTHING = ("--method direct",), "it does not use held-out data"
 _RULES = (
     Rule("--cv", forbids=_HOLDS_NOTHING_OUT, because=_NOTHING),
     Rule("--seed", forbids=_HOLDS_NOTHING_OUT, unless=("--constraints", "--most-pairs"), because=_NOTHING),
@@ -58,18 +66,18 @@ _RULES = (
 _PANELS = ("Data", "Model", "Tuning", "Prediction", "Evaluation", "Shards", "Running", "Output", "Help")
 _PATH = click.Path(path_type=Path)
 VERBS = {
-    "train": "Learn a model, and tune its regularization unless you give one.",
-    "tune": "Learn a model, and tune its regularization by a method that you choose.",
-    "predict": "Predict with a model that train or tune wrote.",
-    "evaluate": "Compare predictions with known outputs.",
-    "shard": "Encode examples that are larger than memory as a folder that train and tune can read.",
+    "train": "Train a model. The regularization is tuned unless you give it.",
+    "tune": "Train a model, with options for how the regularization is tuned.",
+    "predict": "Predict with a trained model.",
+    "evaluate": "Compare predictions of a model with known outputs.",
+    "shard": "Encode training data as a folder of shards, which train and tune read piece by piece.",
 }
 # messages of estimators: "penalty=0.0: expected None or finite numbers > 0"
 _PARAMETER = re.compile(r"^(\w+)=(.*?): expected (?:None or )?")
 
 
 def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
-    """Make the settings of a file the defaults of the command that runs."""
+    """Use the settings of a file as defaults of the current command."""
     if path is None:
         return
     import yaml
@@ -79,7 +87,7 @@ def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) ->
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
     if not isinstance(found, dict):
-        raise DataError(f"{path}: expected options by name, such as 'max-seconds: 60'")
+        raise DataError(f"{path}: each line must be an option and its value, such as 'max-seconds: 60'")
     options = {each.opts[0]: each for each in ctx.command.params if isinstance(each, click.Option)}
     # click takes what is in the map for options that the command line does not give
     ctx.default_map = {}
@@ -96,55 +104,55 @@ def _take_settings(ctx: click.Context, _: click.Parameter, path: Path | None) ->
         elif option.multiple and not isinstance(value, list):
             value = [value]
         if isinstance(value, list) and not option.multiple:
-            raise DataError(f"{path}: {name} is given a list; it takes one value.")
+            raise DataError(f"{path}: {name} takes one value, not a list.")
         ctx.default_map[str(option.name)] = value
 
 
 @dataclass(frozen=True)
 class Training:
-    """Where and how long a training works, what it shows, and where the results go."""
+    """Where and how long training runs, what it shows, and where the results go."""
 
-    model: Path = option(MISSING, "--model", "-m", help="Where to save the model.", panel="Output")
+    model: Path = option(MISSING, "--model", "-m", help="File to save the model in.", panel="Output")
     report: Path | None = option(
         None,
-        help="Write a page to this .html file: how it went, the precisions, and the errors on --test.",
+        help="Write a report to this .html file: course of training, penalties, and errors on --test.",
         panel="Output",
     )
     plot: Path | None = option(
         None,
-        help="Draw the course of tuning to this file, and the precisions to NAME-precisions beside it.",
+        help="Plot the course of tuning to this file (such as tuning.png), and the penalties to another "
+        "(tuning-precisions.png).",
         panel="Output",
     )
     tree: Path | None = option(
         None,
-        help="Learn a model for each node of a tree of tasks, around that of the node above. The tree is in "
-        "Newick format, or in .json nested objects with names as keys. Each TRAIN is of the leaf that it is "
-        "named after, or of NAME in NAME=FILE. Nothing is saved after Ctrl-C; --resume goes on.",
+        help="Train a model for each node of this tree of related tasks; each is pulled toward that of its "
+        "parent. The file is in Newick format, or .json with nested objects that have names as keys. Name "
+        "each TRAIN file after its leaf, or write NAME=FILE. After Ctrl-C no model is saved; continue with "
+        "--resume.",
         panel="Model",
     )
     jobs: int = jobs_option()
     executor: str | None = option(
         None,
-        help="Where to work: dask for --jobs processes of this machine, dask://HOST:PORT for a Dask cluster; "
-        "threads by default. Needs structune[dask].",
+        help="Where to compute: dask starts --jobs processes on this machine, dask://HOST:PORT uses a Dask "
+        "cluster. By default threads are used. Needs structune[dask].",
         panel="Running",
     )
     max_seconds: float | None = option(
-        None, min=0.0, help="Stop after this many seconds with the best model so far.", panel="Running"
+        None, min=0.0, help="Time limit of training. The best model so far is saved.", panel="Running"
     )
     resume: bool = option(
         False,
-        help="Go on from MODEL.checkpoint, which is written every minute, if training was cut short.",
+        help="Continue training that was interrupted, from MODEL.checkpoint, which is written every minute.",
         panel="Running",
     )
-    verbose: bool = option(
-        False, "--verbose", "-v", help="Keep a line of progress per iteration.", panel="Running"
-    )
+    verbose: bool = option(False, "--verbose", "-v", help="Print a line for each iteration.", panel="Running")
     quiet: bool = quiet_option()
     config: Path | None = option(
         None,
-        help="YAML file with options by name, such as 'max-seconds: 60', as the page of --report shows them. "
-        "Options of the command line come first.",
+        help="YAML file with options, such as 'max-seconds: 60', in the form that a page of --report shows. "
+        "Options on the command line take precedence.",
         is_eager=True,
         expose_value=False,
         callback=_take_settings,
@@ -152,15 +160,15 @@ class Training:
     )
 
     def parameters(self) -> dict[str, Any]:
-        """Of every estimator; tells of a checkpoint that nothing goes on from, and of one that is missing."""
+        """Parameters of every estimator; warns of a checkpoint that is not used, or is missing."""
         from structune.running.checkpoints import Checkpoint
         from structune.running.executors import Run
 
         path = self.model.with_name(f"{self.model.name}.checkpoint")
         if path.exists() and not self.resume:
-            say(f"{path} will be written over: --resume goes on from there")
+            say(f"{path} exists and will be overwritten; to continue from it, use --resume")
         if self.resume and not path.exists():
-            say(f"{path} does not exist: training starts from the beginning")
+            say(f"{path} does not exist; training starts from the beginning")
         kept = Checkpoint(path, resume=self.resume, lasting=True)
         return {
             "run": Run(self.executor, self.max_seconds, kept),
@@ -174,7 +182,11 @@ class Constraining:
     """The fields of a `ValidationConstraints`, as options."""
 
     n_sets: int = option(
-        3, "--validation-sets", min=1, help="Number of random parts for --constraints.", panel="Model"
+        3,
+        "--validation-sets",
+        min=1,
+        help="Number of validation sets for --constraints.",
+        panel="Model",
     )
     gamma: float = option(
         0.01, help="Bound of --constraints on the summed differences of scores.", panel="Model"
@@ -183,18 +195,18 @@ class Constraining:
 
 @dataclass(frozen=True)
 class Dealing:
-    """How examples are dealt to shards."""
+    """How examples are distributed to shards."""
 
-    folds: int = option(5, min=2, help="Number of random parts, of which tuning can hold some out.")
-    seed: int = option(0, min=0, help="Random seed of the parts.")
+    folds: int = option(5, min=2, help="Number of random folds, which tuning can hold out.")
+    seed: int = option(0, min=0, help="Random seed of the folds.")
     quiet: bool = quiet_option()
 
 
 @dataclass(frozen=True)
 class Telling:
-    """What an evaluation is told as."""
+    """How the result of an evaluation is written."""
 
-    report: Path | None = option(None, help="Write a page to this .html file: the scores, and the errors.")
+    report: Path | None = option(None, help="Write a report to this .html file: scores and errors.")
     json: bool = option(False, help="Write JSON instead of tables.")
 
 
@@ -203,10 +215,15 @@ class Writing:
     """Where predictions go."""
 
     output: str = output_option()
+    report: Path | None = option(
+        None,
+        help="Write a report to this .html file: summary and table of the predictions, and the output itself.",
+        panel="Output",
+    )
 
 
 class Command(click.Command):
-    """A command whose help has panels, and whose examples stand at its end."""
+    """A command whose help has panels, with examples at the end."""
 
     def __init__(self, name: str, examples: Iterable[str] = (), **options: Any) -> None:
         super().__init__(name, **options)
@@ -245,8 +262,8 @@ def _learning_params(verb: str, task: Task) -> list[click.Parameter]:
         "Model": [*task.space, *task.parameters, *(() if tunes else task.penalties)],
         "Tuning": task.tuning if tunes else (),
     }
-    files = task.files + (" Or a folder that shard wrote." if task.has_shards else "")
-    test = "File or folder to evaluate the model on; may be given several times."
+    files = task.files + (" Or one folder that structune shard wrote." if task.has_shards else "")
+    test = "File or folder to evaluate the trained model on; may be given several times."
     training = [each for each in dataclass_options(Training) if each.name not in left_out]
     outputs = [each for each in training if each.panel == "Output"]
     return [
@@ -270,10 +287,10 @@ def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Opt
 
 def _method(task: Task) -> click.Option:
     told = {
-        "implicit": "descend the held-out loss along its gradient in the precisions",
-        "majorize": "integrate the precisions out, and hold out at the end at most",
-        "direct": "minimize the same objective at once (a baseline)",
-        "grid": "try precisions that all groups share, and keep the best on held-out examples",
+        "implicit": "lower the loss on held-out examples along its gradient",
+        "majorize": "integrate the penalties out; uses held-out examples at most at the end",
+        "direct": "minimize the same objective as majorize in one step (a baseline)",
+        "grid": "try values that all groups share, and keep the best on held-out examples",
     }
     text = " ".join(f"{name}: {told[name]}." for name in task.methods)
     return Option(
@@ -281,7 +298,7 @@ def _method(task: Task) -> click.Option:
         type=click.Choice(task.methods),
         default=task.methods[0],
         show_default=True,
-        help=f"How to choose the precisions. {text}",
+        help=f"Method that chooses the regularization strength of each group of weights. {text}",
         panel="Tuning",
     )
 
@@ -289,7 +306,7 @@ def _method(task: Task) -> click.Option:
 def _test_option(name: str) -> click.Option:
     """Of files that lie beside those of --test."""
     flag = f"--{name.replace('_', '-')}"
-    names, text = [f"--test-{flag[2:]}", f"test_{name}"], f"What {flag} is for TRAIN, for --test."
+    names, text = [f"--test-{flag[2:]}", f"test_{name}"], f"Like {flag}, for the files of --test."
     return Option(names, multiple=True, type=_PATH, metavar="FILE", help=text, panel="Data")
 
 
@@ -349,7 +366,8 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
         from structune.html_reports.training import training_sections
 
         sections = [tables_section("Training", record), *training_sections(model)]
-        write_sections_page(page, [*sections, *(evaluation_sections(scores) if scores else ())])
+        headline = headline_of(scores.tables()[0]) if scores else f"Training: {model.status_}"
+        write_sections_page(page, [*sections, *(evaluation_sections(scores) if scores else ())], headline)
     return INTERRUPTED if model.status_ == "interrupted" else 0
 
 
@@ -388,7 +406,7 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
         if value and isinstance(value, tuple) and isinstance(value[0], tuple):  # numbers by group
             numbers = dict(value)
             if len(numbers) < len(value):
-                raise DataError(f"--{name} is given twice for the same weights.")
+                raise DataError(f"--{name} is given twice for the same group of weights.")
             given[name] = numbers[None] if {*numbers} == {None} else numbers
     if given.get("constraints") is not None:
         from structune.learning.constraints import ValidationConstraints
@@ -425,7 +443,7 @@ def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | N
     if path is None:
         return None
     if len(files) > 1:
-        raise DataError(f"{path}: found a folder of shards beside other files, expected it alone")
+        raise DataError(f"{path}: a folder of shards cannot be combined with other files. Give it alone.")
     # what `shard` has encoded cannot change any more, not even to the same value
     decided = {*task.space, *(each.name for each in fields(task.learning_options))}
     if has_test:  # whose files are read so
@@ -433,7 +451,7 @@ def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | N
     given = given_parameters()
     for name, flag in options_by_name().items():
         if name in decided and name in given:
-            raise DataError(f"{path}: {flag} has no effect on a folder of shards: give it to shard.")
+            raise DataError(f"{path}: {flag} cannot change a folder of shards. Give it to structune shard.")
     return open_shards(path)
 
 
@@ -442,7 +460,7 @@ def check_begun(model: Any) -> None:
     from structune.running.monitor import STOPPED
 
     if model.status_ in STOPPED and not model.coef_.any():
-        raise StructuneError("stopped before there was anything to save")
+        raise StructuneError("stopped before the first result; no model was saved")
 
 
 def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> None:
@@ -455,7 +473,7 @@ def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> Non
         other = Path(tempfile.mkdtemp(prefix="structune-")) / path.name
         model.save(other, **more)
         raise StructuneError(
-            f"{path}: {error.strerror or error}: the model is saved as {other} instead"
+            f"{path}: {error.strerror or error}. The model was saved as {other} instead"
         ) from None
     if model.run is not None and model.run.checkpoint.is_done:
         model.run.checkpoint.remove()
@@ -471,14 +489,14 @@ def _record(model: Any, seconds: float, path: Path) -> Iterator[tuple[str, str]]
     for record in model.history_[:1]:
         if record["stage"] == "auto":
             how = record["tuning"] and f"tuned by {record['tuning']}"
-            yield "precisions", f"{how or 'not tuned'}: {record['reason']}"
+            yield "regularization", f"{how or 'not tuned'}: {record['reason']}"
     steps = [record for record in model.history_ if "heldout_loss" in record]
     if steps:
         chosen, first = (steps[k]["heldout_loss"] for k in (chosen_step(steps), 0))
         yield "held-out loss", f"{chosen:.6g}, from {first:.6g}"
     if getattr(model, "constraints", None) is not None:
         values = ", ".join(f"{value:.3g}" for value in model.constraint_values_)
-        yield "constraints", f"{values}, expected at most {model._asked_constraints().gamma:g}"
+        yield "constraints", f"{values}; limit {model._asked_constraints().gamma:g}"
     yield "saved", str(path)
 
 
@@ -499,20 +517,32 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
     else:
         print_tables(*scores.tables())
     if telling.report is not None:
-        write_sections_page(telling.report, evaluation_sections(scores))
+        headline = headline_of(scores.tables()[0])
+        write_sections_page(telling.report, evaluation_sections(scores), headline)
     return 0
 
 
 def _predict(task: Task, values: dict[str, Any]) -> int:
     predicting: Any = values_of(task.predicting_options, values)
-    output = values["output"]
-    path, files = values["model"], values["files"] or ("-",)
-    check_apart([path, *files, *_paths(predicting)], [None if output == "-" else Path(output)])
+    writing, path, files = values_of(Writing, values), values["model"], values["files"] or ("-",)
+    output, page = writing.output, writing.report
+    target = None if output == "-" else Path(output)
+    if page is not None:
+        check_targets([target], [], page)
+    check_apart([path, *files, *_paths(predicting)], [target, page])
+    model = task.open(path, predicting)
     # nothing is predicted before it is asked for, so that memory is bounded and output comes at once
-    texts = task.predict(task.open(path, predicting), files, predicting)
+    if page is None:
+        texts = task.predict(model, files, predicting)
+    else:
+        texts, found = task.predict_and_report(model, files, predicting)
+        results = Results(model_name(path))
+        texts = results.kept(found.name if target is None else without_compression(target.name), texts)
     first = next(texts)  # what is wrong there is told before the output is opened
     with open_bytes(output) as out:
         write_texts(out, chain([first], texts))
+    if page is not None:
+        write_sections_page(page, [*found.sections(), results.section(target)], found.headline())
     return 0
 
 
@@ -543,7 +573,7 @@ def command_of(verb: str, kind: Kind) -> Command | None:
     task = kind.make_task()
     if task is None or not task.has(verb):
         return None
-    told = f"A file that train {kind.word} or tune {kind.word} wrote."
+    told = f"Model file that train {kind.word} or tune {kind.word} wrote."
     model = click.Argument(["model"], metavar="MODEL", help=told)
     rules: Sequence[Rule] = task.rules
     about: Iterable[str]
@@ -557,24 +587,24 @@ def command_of(verb: str, kind: Kind) -> Command | None:
         if verb == "predict":
             params = [model, *(each for each in params if each.name != "model")]
     elif verb in ("train", "tune"):
-        how = " and tune the regularization" if verb == "tune" else _regularized(task)
+        how = "Tunes the regularization." if verb == "tune" else _regularized(task)
         told = "Ctrl-C stops early: the best model so far is saved, and the exit code is 130."
-        about = [f"Learn {task.learns}{how}.", task.about, told]
+        about = [f"Train a model {task.learns}. {how}".strip(), task.about, told]
         params, work, rules = _learning_params(verb, task), _learn, (*_RULES, *rules)
     elif verb == "evaluate":
         about, work = [VERBS[verb], task.evaluates], _evaluate
         params = [
-            *(model, _files("FILE...", f"{task.files} See train.")),
+            *(model, _files("FILE...", task.files)),
             *dataclass_options(task.reading_options),
             *dataclass_options(task.scoring_options, "Evaluation"),
             *dataclass_options(Telling, "Output"),
         ]
     elif verb == "shard":
-        told = "The files are read some megabytes at a time."
-        about = [VERBS[verb], f"{told} The folder is mapped into memory when it is needed."]
+        told = "The files are read in pieces of some megabytes."
+        about = [VERBS[verb], f"{told} Training maps the folder into memory."]
         work = _shard
         dealing = [*dataclass_options(Dealing, "Shards")]
-        told = "A new or empty folder for the shards."
+        told = "New or empty folder for the shards."
         params = [
             _files("TRAIN...", task.files),
             click.Argument(["folder"], type=_PATH, metavar="FOLDER", help=told),
@@ -586,10 +616,11 @@ def command_of(verb: str, kind: Kind) -> Command | None:
         rules = [rule for rule in rules if rule.option not in flags]
     else:
         about, work = task.predicts, _predict
+        reports = type(task).predict_and_report is not Task.predict_and_report
         params = [
-            *(model, _files("[FILE...]", f"{task.inputs} - is standard input.")),
+            *(model, _files("[FILE...]", f"{task.inputs} Use - for standard input.")),
             *dataclass_options(task.predicting_options, "Prediction"),
-            *dataclass_options(Writing, "Output"),
+            *(each for each in dataclass_options(Writing) if each.name != "report" or reports),
         ]
     return _command(verb, kind, task, about, params, work, rules)
 
@@ -599,7 +630,7 @@ def _regularized(task: Task) -> str:
     asked = {"penalty": "--penalty", "l1": "a number for --l1", "constraints": "--constraints"}
     asked |= {"loss": "a --loss that is not smooth"} if task.methods[:1] == ("implicit",) else {}
     found = [text for name, text in asked.items() if name in task.penalties + task.parameters]
-    return f", and tune the regularization unless you give {' or '.join(found)}" if task.methods else ""
+    return f"Tunes the regularization unless you give {' or '.join(found)}." if task.methods else ""
 
 
 def _files(metavar: str, help: str) -> click.Argument:
@@ -610,7 +641,7 @@ def _files(metavar: str, help: str) -> click.Argument:
 def _do_own(own: OwnCommand, _: Task, values: dict[str, Any]) -> int:
     given = values["files"] or ("-",)
     if given.count("-") > 1:
-        raise DataError("found standard input twice, expected - at most once")
+        raise DataError("standard input (-) can be given only once")
     return own.work(given, *(values_of(cls, values) for cls in own.options))
 
 
@@ -635,7 +666,7 @@ def _command(
 
             if jobs == 0 or jobs < -usable_cores():
                 cores = usable_cores()
-                raise DataError(f"--jobs {jobs}: expected a number of threads, or -1 for all {cores} cores.")
+                raise DataError(f"--jobs {jobs}: give a number of threads, or -1 for all {cores} cores.")
         raise click.exceptions.Exit(work(task, values))
 
     text = "\n\n".join(filter(None, paragraphs))

@@ -20,7 +20,7 @@ from structune.running.progress import Bars
 
 
 def run(words: Sequence[str] | None) -> None:
-    """Compile for these kinds, or for all."""
+    """Compile the kernels of these model types, or of all."""
     # by the function, as the segments of taggers have the kernels of taggers
     rooms = {warm: word for word, warm in _rooms(words).items()}  # some kinds share theirs
     structune.kernels.on_first_compilation = None  # bars show what is compiled
@@ -33,7 +33,7 @@ def run(words: Sequence[str] | None) -> None:
                 bars.show_whole("warm", done / len(rooms), word)
                 began = time.perf_counter()
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # nobody will use what was learned
+                    warnings.simplefilter("ignore")  # these models are thrown away
                     warm()
                 bars.print(f"{word}: {time.perf_counter() - began:.0f} s")
     finally:
@@ -41,18 +41,18 @@ def run(words: Sequence[str] | None) -> None:
     kept = machine_code()
     there = len(kept & before)
     click.echo(
-        f"{len(kept) - there} functions compiled, {there} were there already, "
-        f"in {time.perf_counter() - start:.0f} s: {folder}"
+        f"Compiled {len(kept) - there} functions in {time.perf_counter() - start:.0f} s; "
+        f"{there} were compiled before. Folder: {folder}"
     )
 
 
 def _rooms(words: Sequence[str] | None) -> dict[str, Callable[[], None]]:
-    """What compiles the kernels of each kind."""
+    """Functions that compile the kernels of each model type."""
     known = [kind.word for kind in kinds().values() if kind.task]
     asked = {word: find_kind(word) for word in words or known}
     for word, kind in asked.items():
         if kind is None or not kind.task:
-            raise DataError(f"found {word!r}, expected one of {', '.join(known)}")
+            raise DataError(f"no such model type: {word!r}. Choose from {', '.join(known)}")
     return {kind.word: kind.make_task().warm for kind in asked.values() if kind}
 
 
@@ -61,14 +61,13 @@ def _cache() -> Path:
     if folder is None:
         setting = os.environ["STRUCTUNE_CACHE"]
         raise DataError(
-            f"STRUCTUNE_CACHE={setting}: nothing compiled is kept, expected a folder, or no setting"
+            f"STRUCTUNE_CACHE={setting}: compiled code cannot be kept; set it to a folder, or unset it"
         )
     try:
         make_writable(folder)
     except OSError as error:
         raise DataError(
-            f"{folder}: cannot be written ({error.strerror}), expected a folder for what is compiled: see "
-            "STRUCTUNE_CACHE"
+            f"{folder}: cannot be written ({error.strerror}); set STRUCTUNE_CACHE to another folder"
         ) from error
     return folder
 

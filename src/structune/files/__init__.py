@@ -1,8 +1,8 @@
-"""What is read and written whatever the kind; everything from outside is checked here.
+"""Files of all model types. Data from outside are checked here.
 
 - ``models``: model files; ``shards``: folders of encoded examples
 - ``text``: lines of files, compressed or not, within limits
-- ``looks_like``: the format that a text seems to have, for readers that do not read it
+- ``looks_like``: format detection, for the error messages of readers
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """
 

@@ -1,4 +1,4 @@
-"""Finding the files of data sets, in a data folder or by download, always with checksums verified."""
+"""Find the files of data sets in a data folder or download them; checksums are always verified."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _TIMEOUT_SECONDS = 20
 
 
 class DatasetUnavailable(StructuneError):  # noqa: N818 - it says what happened, as users read it
-    """A data set is neither in a data folder nor to be downloaded, or its file is not the expected one."""
+    """A data set was not found and cannot be downloaded, or its file has the wrong checksum."""
 
 
 def find(file: str, url: str | None = None) -> Path:
-    """A file of the data folder, by its path there; else in the cache of downloads, if it has an address.
+    """Path of a data file: in the data folder, or else in the cache of downloads, if it has a URL.
 
     Raises
     ------
     DatasetUnavailable
-        Says what was tried, and how to provide the file.
+        The file was not found; the message says what was tried, and how to provide it.
     """
     folder = data_folder()
     if folder is not None and (path := folder / file).is_file():
         with path.open("rb") as content:
             found, expected = hashlib.file_digest(content, "sha256").hexdigest(), CHECKSUMS[file]
         if found != expected:
-            raise DatasetUnavailable(f"{path}: found the SHA-256 checksum {found}, expected {expected}")
+            raise DatasetUnavailable(f"{path}: the SHA-256 checksum is {found}, but {expected} is expected")
         return path
     hint = "set STRUCTUNE_DATA to the folder that holds the data"
     searched = hint if folder is None else f"searched {folder}; {hint}"

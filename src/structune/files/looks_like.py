@@ -1,4 +1,4 @@
-"""What a text looks like: the name of its format, for errors of readers that do not read it."""
+"""Format detection: names the format of a text, for the error messages of readers of other formats."""
 
 from __future__ import annotations
 
@@ -125,14 +125,14 @@ _SEPARATED = (("tab-separated columns", "\t"), ("CSV", ","), ("CSV", ";"))
 
 
 def looks_like(head: str) -> str | None:
-    """The format of a text, as people call it; None where nothing tells.
+    """Guess the format of a text: its usual name, or None if it is not recognized.
 
-    It is a guess: to be asked once a reader has failed, or where reading on would be a guess, too.
+    Use it when a reader has failed, or where reading on would be a guess, too.
 
     Parameters
     ----------
     head : str
-        The first few thousand characters; of binary files as ``surrogateescape`` or ``replace`` decodes them.
+        The first few thousand characters; binary files are decoded by ``surrogateescape`` or ``replace``.
     """
     head = head.removeprefix("\ufeff")
     if found := _first(_BINARY, head):
@@ -140,8 +140,7 @@ def looks_like(head: str) -> str | None:
     controls, escaped = len(_CONTROLS.findall(head)), len(_ESCAPED.findall(head))
     if controls > _MOST_CONTROLS * len(head) or escaped > _MOST_ESCAPED * len(head):
         return "binary data"
-    # what the whole text begins with says more than what its lines are like: of each table the first that
-    # fits
+    # the start of the text says more than the form of its lines; the first match of each table counts
     text = head.replace("\r\n", "\n").replace("\r", "\n").lstrip()
     if found := _first(_BY_START, text):
         return found
@@ -152,9 +151,9 @@ def looks_like(head: str) -> str | None:
 def named_by_look(
     error: DataError, head: bytes, read: Collection[str], advice: str | Mapping[str, str] = ""
 ) -> DataError:
-    """The error of a reader, which says what the file looks like if it is none of the formats that are read.
+    """The error of a reader, extended by the detected format if it is none of those in `read`.
 
-    `head` is the file's beginning, uncompressed; the advice may be one by format, and that of "" for others.
+    `head` is the uncompressed start of the file. `advice` may map formats to texts; "" is for all others.
     """
     found = looks_like(head[:HEAD].decode(errors="surrogateescape"))
     if found is None or found in read or " looks like " in str(error):
@@ -170,7 +169,7 @@ def _first(formats: list[tuple[str, re.Pattern[str]]], text: str) -> str | None:
 
 
 def _separated(lines: list[str]) -> str | None:
-    """Lines of as many columns, of which the last may be cut."""
+    """The format of lines with equal numbers of columns; the last line may be cut."""
     whole = lines[:-1] if len(lines) > 2 else lines
     for name, separator in _SEPARATED if len(whole) > 1 else ():
         with suppress(csv.Error):  # of fields that are too long

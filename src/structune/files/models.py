@@ -1,4 +1,4 @@
-"""Model files: safetensors arrays with a JSON header; no code in them, and none run from them."""
+"""Model files: safetensors arrays with a JSON header. They contain no code, and loading runs none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMAT = 1
 M = TypeVar("M")
 Arrays = dict[str, NDArray[Any]]
 _HEADER, _CHECKSUM = "structune", "sha256"
-# parameters of files that are no longer of the model: they say how a fit ran and not what was fitted
+# parameters in older files that models no longer have: they say how a fit ran, not what was fitted
 OF_FITS = ("hessian", "max_iterations", "max_seconds", "tolerance")
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
@@ -29,9 +29,10 @@ _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, OverflowError, Re
 def save_model(
     path: str | os.PathLike[str], kind: str, header: Mapping[str, Any], arrays: dict[str, Any]
 ) -> None:
-    """Write a model in one step: a reader sees the old file or the whole new one.
+    """Write a model file in one step: a reader sees the old file or the complete new one.
 
-    The word of its kind picks the class that loads it. The header is anything that JSON can hold.
+    `kind` is the name of the model type, which chooses the class that loads the file. `header` must be
+    serializable as JSON.
     """
     from safetensors.numpy import save
 
@@ -43,7 +44,7 @@ def save_model(
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file in one step: a reader sees the old one or the whole new one."""
+    """Write a file in one step: a reader sees the old file or the complete new one."""
     partial = path.with_name(path.name + ".partial")
     try:
         with partial.open("wb") as file:
@@ -56,12 +57,12 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a model file.
+    """Read the header and the arrays of a model file.
 
     Raises
     ------
     ModelFileError
-        Not a model file, damaged, or written by a later format.
+        The file is not a model file, is damaged, or has a later format.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -85,9 +86,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     if not isinstance(version, int) or version < 1:
         raise ModelFileError(f"{path}: the header is damaged")
     if version > FORMAT:
-        raise ModelFileError(f"{path}: written in format {version}, this release reads up to {FORMAT}")
+        raise ModelFileError(
+            f"{path}: the file has format {version}, but this release reads up to {FORMAT}; update structune"
+        )
     if meta.get(_CHECKSUM) != checksum(text, arrays):
-        raise ModelFileError(f"{path}: damaged: its checksum is not that of its contents")
+        raise ModelFileError(f"{path}: the file is damaged: the checksum is wrong")
     return header, arrays
 
 
@@ -101,7 +104,7 @@ def checksum(header: str, arrays: Arrays) -> str:
 
 
 def kind_in_file(path: str | os.PathLike[str]) -> str | None:
-    """The word of the kind of a model file, of a tree that of its tasks; None of other files."""
+    """The model type of a model file (for a tree, that of its tasks), or None for other files."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -113,12 +116,17 @@ def kind_in_file(path: str | os.PathLike[str]) -> str | None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator saved in a model file.
+    """Load the fitted estimator that is saved in a model file; this runs no code from the file.
+
+    Parameters
+    ----------
+    path : path
+        File that ``save`` of an estimator or ``structune train`` wrote.
 
     Raises
     ------
     ModelFileError
-        A file that is foreign, damaged, or of an unknown kind.
+        The file is not a model file, is damaged, or has an unknown model type.
     """
     header, arrays = read_model(path)
     try:
@@ -132,18 +140,20 @@ def load(path: str | os.PathLike[str]) -> Any:
 def check_class(
     model: Any, cls: type[M] | tuple[type[M], ...], path: str | os.PathLike[str], expected: str
 ) -> M:
-    """The model of a file, if it is of a class that its reader can use."""
+    """Return `model` if it is of the class that its reader needs, or raise `ModelFileError`."""
     if not isinstance(model, cls):
-        raise ModelFileError(f"{path}: found a model of class {type(model).__name__}, expected {expected}")
+        raise ModelFileError(
+            f"{path}: the model is of class {type(model).__name__}, but {expected} is needed"
+        )
     return model
 
 
 def unpack_model(header: dict[str, Any], arrays: Arrays) -> Any:
-    """The estimator of a header, which says its kind, and arrays: a file chooses among installed classes."""
+    """Build the estimator of a header, which names an installed model type, and its arrays."""
     word = str(header.get("kind"))
     kind = find_kind(word)
     if kind is None:
-        raise ModelFileError(f"unknown kind of model {word!r:.60}, expected one of {list(kinds())}")
+        raise ModelFileError(f"unknown model type {word!r:.60}; installed are {', '.join(kinds())}")
     if "parameters" in header:
         given = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
         if "holdout" in given:
@@ -159,34 +169,34 @@ def unpack_model(header: dict[str, Any], arrays: Arrays) -> Any:
 
 
 def load_shipped(room: str, name: str = "pretrained") -> Any:
-    """A model that comes with a room, such as ``"structune.rna"``.
+    """Load a model that is included in a module, such as ``"structune.rna"``.
 
     Raises
     ------
     ModelFileError
-        The installation is without it.
+        The file is missing from the installation.
     """
     file = resources.files(room) / f"{name}.structune"
     if not file.is_file():
-        raise ModelFileError(f"found no file {file}: this installation is without the pretrained model")
+        raise ModelFileError(f"{file} is missing: this installation does not include the pretrained model")
     with resources.as_file(file) as path:
         return load(path).set_params(verbose=0)  # it was trained with progress
 
 
 def pack_strings(strings: list[str]) -> Arrays:
-    """Strings as two arrays: their UTF-8 bytes, and where each ends."""
+    """Pack strings into two arrays: their UTF-8 bytes, and the end of each."""
     encoded = [string.encode(errors="surrogatepass") for string in strings]
     ends = np.cumsum([len(item) for item in encoded], dtype=np.int64)
     return {"bytes": np.frombuffer(b"".join(encoded), np.uint8), "ends": ends}
 
 
 def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
-    """The strings that `pack_strings` packed.
+    """Unpack the strings that `pack_strings` packed.
 
     Raises
     ------
     ModelFileError
-        Ends that do not rise to the number of bytes, or bytes that are not UTF-8.
+        The ends do not increase up to the number of bytes, or the bytes are not UTF-8.
     """
     flat = data.dtype == np.uint8 and ends.dtype == np.int64 and data.ndim == ends.ndim == 1
     # ends that fall or leave the bytes would give strings of other places
@@ -202,19 +212,20 @@ def unpack_strings(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str
 
 
 def pack_names(what: str, names: Any) -> Arrays:
-    """Names as two arrays, called after what they name."""
+    """Pack names into arrays ``what + "_bytes"`` (UTF-8) and ``what + "_ends"`` for a model file."""
     packed = pack_strings(list(names))
     return {f"{what}_bytes": packed["bytes"], f"{what}_ends": packed["ends"]}
 
 
 def unpack_names(what: str, arrays: Arrays) -> list[str]:
+    """Unpack the names that `pack_names` packed; raises `ModelFileError` for damaged arrays."""
     return unpack_strings(arrays[f"{what}_bytes"], arrays[f"{what}_ends"])
 
 
 def entries(given: dict[str, Any], **types: type) -> dict[str, Any]:
-    """A part of a header, the entries of which must be those named here, of the types given."""
+    """Copy a part of a header that must have exactly these entries, of these types."""
     if given.keys() != types.keys():
-        raise ModelFileError(f"found the entries {list(given)}, expected {list(types)}")
+        raise ModelFileError(f"the header has the entries {list(given)}, expected {list(types)}")
     for name, wanted in types.items():
         if type(given[name]) is not wanted:  # of True, which is an int too, kernels would make another type
             raise ModelFileError(f"found {name}={given[name]!r:.60}, expected the type {wanted.__name__}")
@@ -222,7 +233,7 @@ def entries(given: dict[str, Any], **types: type) -> dict[str, Any]:
 
 
 def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) -> None:
-    """Raise a `ModelFileError` for an array of another type or shape, or that is not finite."""
+    """Raise a `ModelFileError` if an array has another type or shape, or values that are not finite."""
     array = arrays[name]
     if array.dtype != dtype or array.shape != shape or not np.all(np.isfinite(array)):
         raise ModelFileError(
@@ -232,7 +243,7 @@ def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) 
 
 
 def check_keys(arrays: Arrays, name: str, end: int) -> None:
-    """Raise a `ModelFileError` for a table that is not of rising whole numbers below `end`."""
+    """Raise a `ModelFileError` if an array does not have increasing whole numbers in [0, end)."""
     keys = arrays[name]
     rising = keys.dtype == np.int64 and keys.ndim == 1 and bool(np.all(keys[1:] > keys[:-1]))
     if not rising or (keys.size and not 0 <= keys[0] <= keys[-1] < end):

@@ -1,4 +1,4 @@
-"""Encoded examples on disk: data larger than memory, and what other processes read by themselves."""
+"""Folders of encoded examples, for data larger than memory and for several processes."""
 
 from __future__ import annotations
 
@@ -41,19 +41,20 @@ Layout = tuple[str, tuple[str, tuple[int, ...], int]]  # an array's name; type, 
 
 @dataclass(frozen=True)
 class ShardFolder:
-    """Shards in a folder, and the structure they were encoded for; `open_shards` opens it.
+    """Folder of encoded examples (shards) and of their structure; `open_shards` opens it.
 
     Attributes
     ----------
     path : Path
+        Path of the folder.
     kind : Kind
-        Of what is predicted.
+        Model type.
     fold : tuple of int
-        Of each shard; every fold is a random sample of the examples.
+        Fold of each shard, from 0; every fold is a random sample of the examples.
     n_examples, n_parts : tuple of int
-        Of each shard: examples, and their labelled parts (tokens, ...).
+        Number of examples of each shard, and of their labeled parts, such as tokens.
     layout : tuple of lists
-        Of each shard: name, type, shape and first byte of every array in its file.
+        For each shard, the name, type, shape and first byte of every array in its file.
     """
 
     path: Path
@@ -64,30 +65,32 @@ class ShardFolder:
     layout: tuple[Sequence[Layout], ...]
 
     def __len__(self) -> int:
-        """Examples of all shards."""
+        """Number of examples in all shards."""
         return sum(self.n_examples)
 
     @property
     def n_bytes(self) -> int:
-        """Size of the files of all shards."""
+        """Size of all shard files in bytes."""
         return sum((self.path / _name(k)).stat().st_size for k in range(len(self.fold)))
 
     @cached_property
     def model(self) -> Any:
-        """An estimator that knows the structure, with weights of zero."""
+        """Estimator with the structure of the examples; its weights are zero."""
         path = self.path / _MODEL
         model = load(path)
         try:
             kind, _ = kind_of(model), model._structure
         except (DataError, AttributeError) as error:
-            raise DataError(f"{path}: found a model without a structure ({error})") from None
+            raise DataError(f"{path}: the model has no structure ({error})") from None
         if kind != self.kind:
-            raise DataError(f"{path}: found a model of the kind {kind.word!r}, expected {self.kind.word!r}")
+            raise DataError(
+                f"{path}: the model is of type {kind.word!r}, but the folder is of type {self.kind.word!r}"
+            )
         return model
 
     @cached_property
     def shards(self) -> list[Any]:
-        """All shards, mapped into memory: read when they are needed, and never all at once."""
+        """All shards, mapped into memory: the system reads a part when it is used."""
         structure, opened = self.model._structure, []
         for k, sizes in enumerate(zip(self.n_examples, self.n_parts, strict=True)):
             path = self.path / _name(k)
@@ -104,28 +107,29 @@ class ShardFolder:
         return opened
 
     def of_folds(self, folds: Sequence[int]) -> list[Any]:
-        """The shards of some folds, fold by fold."""
+        """List of the shards of some folds, fold by fold."""
         both = list(zip(self.shards, self.fold, strict=True))
         return [shard for wanted in folds for shard, fold in both if fold == wanted]
 
 
 class ShardWriter:
-    """Writes a folder of shards, batch by batch; it can be opened when `finish` has been called.
+    """Writer of a folder of shards, batch by batch.
 
-    A writer that goes before that takes with it what it has written.
+    The folder can be opened after `finish`. If the writer ends without it, its files are removed.
 
     Parameters
     ----------
     folder : path
-        New, or empty, or what a process that was killed has left.
+        New or empty folder, or one that a killed process left unfinished.
     n_folds : int
-        Every batch is dealt to so many shards at random, one a fold: what tuning may hold out.
+        Number of folds. The examples of each batch are distributed to them at random; tuning holds out folds.
     random_state : int
+        Random seed of the distribution.
 
     Raises
     ------
     DataError
-        A folder that has something in it, or that is being written.
+        The folder is not empty, or is being written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], n_folds: int = N_FOLDS, random_state: int = 0) -> None:
@@ -139,20 +143,24 @@ class ShardWriter:
         self._fold_of: dict[Any, int] = {}  # of groups
 
     def add(self, batch: Shard, groups: Any = None) -> None:
-        """Deal the examples of a batch out to shards.
+        """Distribute the examples of a batch to shards, and write them.
 
         Parameters
         ----------
+        batch : Shard
+            Encoded examples.
         groups : sequence, optional
-            Of each example: those of one group are dealt to one fold, whatever batch they are in.
+            Group of each example. Examples of one group get the same fold, even in different batches.
 
         Raises
         ------
         DataError
-            Groups of another number of examples, or a writer that has finished.
+            The number of groups is not that of the examples, or the writer has finished.
         """
         if groups is not None and len(groups) != len(batch):
-            raise DataError(f"found groups of {len(groups)} examples, expected {len(batch)}")
+            raise DataError(
+                f"there are {len(groups)} groups for {len(batch)} examples; give one group per example"
+            )
         self._check_open()
         if groups is None:
             fold = self._deal(len(batch))
@@ -167,11 +175,13 @@ class ShardWriter:
 
     def _check_open(self) -> None:
         if not self._unfinished.is_open:
-            raise DataError(f"{self.path}: found a writer that has finished, or another has taken its place")
+            raise DataError(
+                f"{self.path}: this writer has finished, or another one was opened for the folder"
+            )
 
     @property
     def n_examples(self) -> int:
-        """That have been written so far."""
+        """Number of examples written so far."""
         return sum(listed["examples"] for listed in self._listed)
 
     def _deal(self, n: int) -> IntArray:
@@ -181,16 +191,18 @@ class ShardWriter:
         return self._rng.permutation(dealt % self._n_folds)
 
     def finish(self, model: Any, extra: Mapping[str, Any] | None = None) -> ShardFolder:
-        """Write the structure, that of an estimator, and the list of shards.
+        """Write the structure of an estimator and the list of shards, which completes the folder.
 
         Parameters
         ----------
+        model : StructuredEstimator
+            Estimator with the structure that the examples were encoded for.
         extra : mapping, optional
-            More to keep, as JSON; models that learn from the folder have it in ``extra_``.
+            Further data to keep, as JSON; models trained on the folder have it in ``extra_``.
         """
         self._check_open()
         if not self._listed:
-            raise DataError(f"{self.path}: found no examples, expected at least one")
+            raise DataError(f"{self.path}: there are no examples to write")
         model.save(self.path / _MODEL, extra)
         header = {"format": FORMAT, "kind": kind_of(model).word, "shards": self._listed}
         replace_file(self.path / _HEADER, json.dumps(header).encode())
@@ -209,26 +221,28 @@ def write_shards(
     extra: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> ShardFolder:
-    """Encode labelled examples as `estimator` would, and write them to a folder.
+    """Encode labeled examples for an estimator, and write them to a folder of shards.
+
+    ``fit_shards`` of the estimator trains on such a folder.
 
     Parameters
     ----------
     estimator : StructuredEstimator
-        Of a kind whose examples files can hold, such as `SequenceTagger`, `RNAFolder` or `SequenceAligner`,
-        with the parameters that its structure depends on; it is not fitted.
+        Estimator of a type that supports shards, such as `SequenceTagger`, `RNAFolder` or `SequenceAligner`,
+        with the parameters that define its features. It is not fitted.
     folder : path
-        New, or empty, or what a process that was killed has left.
+        New or empty folder, or one that a killed process left unfinished.
     X, y, **options
-        As its `fit` takes them. Examples of one of `groups` stay in one fold.
+        Examples, as for `fit` of the estimator. Examples of one of `groups` stay in one fold.
     n_folds, random_state
-        As `ShardWriter` takes them.
-    extra
-        As `ShardWriter.finish` takes it.
+        Number of folds and random seed, see `ShardWriter`.
+    extra : mapping, optional
+        Further data to keep, see `ShardWriter.finish`.
 
     Raises
     ------
     DataError
-        What `fit` refuses, a folder that is not empty, or an estimator whose examples have no files.
+        `fit` would refuse the examples, the folder is not empty, or the estimator does not support shards.
     """
     return add_encoded(ShardWriter(folder, n_folds, random_state), estimator, X, y, extra=extra, **options)
 
@@ -236,10 +250,10 @@ def write_shards(
 def add_encoded(
     writer: ShardWriter, estimator: Any, X: Any, y: Any = None, *, extra: Any = None, **options: Any
 ) -> ShardFolder:
-    """Encode labelled examples, and finish a folder with them; see `write_shards`."""
+    """Encode labeled examples, write them, and complete the folder; see `write_shards`."""
     if kind_of(estimator).shard is None:
         name = type(estimator).__name__
-        raise DataError(f"found {name}, expected an estimator whose examples files can hold: {_with_files()}")
+        raise DataError(f"{name} does not support folders of shards; these model types do: {_with_files()}")
     model, examples = estimator._without_weights(X, y, **options)
     whole, groups = examples.shard, examples.groups
     n_pieces = max(1, whole.n_parts // _MOST_PARTS, whole.nbytes // _MOST_BYTES)
@@ -253,17 +267,17 @@ def _with_files() -> str:
 
 
 def is_shard_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a list of shards, which a folder has once it is finished."""
+    """Whether a path is a finished folder of shards."""
     return (Path(path) / _HEADER).is_file()
 
 
 def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
-    """A folder of shards that `write_shards` or ``structune shard`` wrote.
+    """Open a folder of shards that `write_shards` or ``structune shard`` wrote.
 
     Raises
     ------
     DataError
-        No such folder, or one that is not finished, damaged, or of a later format.
+        The folder does not exist, is not finished, is damaged, or has a later format.
     """
     path = Path(folder).resolve()
     try:
@@ -274,15 +288,15 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
         )
         layout = tuple([(str(name), tuple(where)) for name, where in one["layout"]] for one in listed)
     except FileNotFoundError:
-        raise DataError(f"{path}: found no {_HEADER}, expected a finished folder of shards") from None
+        raise DataError(f"{path}: not a finished folder of shards: {_HEADER} is missing") from None
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(f"{path / _HEADER}: the list of shards is damaged ({error})") from None
     if version != FORMAT:
-        raise DataError(f"{path}: written in format {version!r}, this release reads {FORMAT}")
+        raise DataError(f"{path}: the folder has format {version!r}, but this release reads {FORMAT}")
     kind = find_kind(word)
     if kind is None or kind.shard is None or not listed:
         raise DataError(
-            f"{path}: found {len(listed)} shards of the kind {word!r:.60}, expected some of {_with_files()}"
+            f"{path}: has {len(listed)} shards of type {word!r:.60}, expected some of {_with_files()}"
         )
     return ShardFolder(path, kind, fold, n_examples, n_parts, layout)
 
@@ -291,7 +305,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
 
 
 def write_shard(path: Path, shard: Shard) -> list[Layout]:
-    """Write the arrays of a shard one behind the other; returns where they are."""
+    """Write the arrays of a shard one after the other, and return their positions."""
     layout = list[Layout]()
     try:
         with path.open("xb") as file:
@@ -306,16 +320,16 @@ def write_shard(path: Path, shard: Shard) -> list[Layout]:
 
 
 def open_shard(path: Path, word: str, layout: Sequence[Layout]) -> Any:
-    """A shard whose arrays are mapped into memory; a pickle of it holds these arguments alone.
+    """Open a shard with its arrays mapped into memory; a pickle of it holds only these arguments.
 
     Raises
     ------
     DataError
-        A file that is missing or shorter than the layout says, or a layout of another shard.
+        The file is missing or too short, or the layout is that of another shard.
     """
     kind = find_kind(word)
     if kind is None:
-        raise DataError(f"{path}: found a shard of the unknown kind {word!r:.60}")
+        raise DataError(f"{path}: the shard has the unknown model type {word!r:.60}")
     try:
         # "c": kernels are compiled for arrays that may be written, which changes no file here
         content = np.asarray(np.memmap(path, np.uint8, "c"))
@@ -328,7 +342,7 @@ def open_shard(path: Path, word: str, layout: Sequence[Layout]) -> Any:
 
 
 def _arrays(part: Any, prefix: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays of a dataclass and of those in it, by their paths; numbers are arrays without an axis."""
+    """The arrays of a dataclass and of nested ones, by their paths; a number is an array of shape ()."""
     for field in fields(part):
         name, value = prefix + field.name, getattr(part, field.name)
         if is_dataclass(value):
@@ -384,16 +398,16 @@ def _name(k: int) -> str:
     return f"shard-{k:05d}.bin"
 
 
-# --- folders that are being written: those of work that failed or was killed are in nobody's way -----------
+# --- folders that are being written: leftovers of failed or killed work are replaced ---------------------
 
 
 class UnfinishedFolder:
-    """A folder that is emptied of what was written when this goes, in whatever way, before `finish`.
+    """A folder whose new files are removed unless `finish` is called, however the work ends.
 
-    What a process that was killed left is removed by the next one, and what this process left (the error of
-    work that failed may hold it) by the next of the same folder. None removes files of other names than
-    `names` has, nor a folder that was there. With the `last` file the folder is finished. It is refused if it
-    has something else in it, or another process is writing it.
+    Files that a killed process left are removed by the next process, and those that this process left (while
+    the error of failed work keeps this object alive) by the next writer of the folder. Only files that match
+    `names` are removed, and the folder itself only if it was created here. The `last` file marks a finished
+    folder. A folder with other files, or one that another process is writing, is refused.
     """
 
     def __init__(self, path: Path, names: re.Pattern[str], last: str) -> None:
@@ -418,7 +432,7 @@ class UnfinishedFolder:
 
 
 def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
-    """The mark of a folder that has nothing else in it any more."""
+    """The locked mark of a folder that is otherwise empty."""
     # without a mark, or with the file that finishes it, a folder is somebody's: nothing in it is removed
     was_left = (path / _MARK).exists()
     if not was_left or (path / last).exists():
@@ -428,8 +442,8 @@ def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
     is_locked = _lock(mark)
     if is_locked is False or (was_left and is_locked is None):
         mark.close()
-        doubt = ", or may be (its file system has no locks)" if is_locked is None else ""
-        raise DataError(f"{path}: found a folder that is being written{doubt}, expected a new one")
+        state = "may be in use (its file system has no locks)" if is_locked is None else "is being written"
+        raise DataError(f"{path}: the folder {state}; choose a new one")
     try:
         if was_left and not (path / last).exists():
             _empty(path, names)
@@ -442,11 +456,11 @@ def _begin(path: Path, names: re.Pattern[str], last: str) -> IO[bytes]:
 
 def _check_empty(path: Path) -> None:
     if any(found.name != _MARK for found in path.iterdir()):
-        raise DataError(f"{path}: found a folder that is not empty, expected a new one")
+        raise DataError(f"{path}: the folder is not empty; choose a new one")
 
 
 def _lock(file: IO[bytes]) -> bool | None:
-    """Lock an open file; False if another process has, None on a file system without locks."""
+    """Lock an open file; False if another process holds the lock, None on a file system without locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -464,7 +478,7 @@ def _lock(file: IO[bytes]) -> bool | None:
 
 
 def _discard(path: Path, mark: IO[bytes], names: re.Pattern[str], is_new: bool, pid: int) -> None:
-    """Empty a folder that was not finished, and remove it if it is new."""
+    """Empty an unfinished folder, and remove it if it is new."""
     if os.getpid() != pid:
         return  # a fork, which has no part in it
     with closing(mark), suppress(OSError):  # gone, or not to be changed any more

@@ -1,4 +1,4 @@
-"""Opening what users pass: paths and file objects, binary or text, compressed or not."""
+"""Open the sources that users pass: paths and file objects, binary or text, compressed or not."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of compressed files: text is seldo
 
 
 def unpacked(source: IO[bytes], name: str, start: bytearray | None = None) -> io.BufferedReader:
-    """What a binary file holds from where it stands, uncompressed; the file stays open.
+    """The uncompressed content of a binary file from its current position; the file stays open.
 
-    Its first few thousand bytes go into `start`, too, as they are read.
+    The first few thousand bytes are also appended to `start` as they are read.
 
-    Reading it raises `DataError` for a line that is too long, and for a file that unpacks to so much
-    more than it is that it must be made for that: before they take the memory that they would.
+    Reading raises `DataError` for lines that are too long, and for files that expand so much that they must
+    be malicious, before they fill the memory.
     """
     return io.BufferedReader(_Unpacked(source, name, bytearray() if start is None else start), _BUFFER)
 
@@ -44,14 +44,14 @@ def _xz(file: IO[bytes]) -> Any:
 
 
 class _Zstandard:
-    """Frames of Zstandard one after the other; the reader of the library takes half a frame for a whole."""
+    """Reads Zstandard frames; the reader of the library would accept a truncated frame."""
 
     def __init__(self, file: IO[bytes]) -> None:
         try:
             import zstandard
         except ImportError:
             raise DataError(
-                "the file is compressed by Zstandard: pip install zstandard, or unpack it"
+                "the file is compressed by Zstandard: pip install zstandard, or unpack the file"
             ) from None
         self._file: Any = file
         self._begin: Any = lambda: zstandard.ZstdDecompressor().decompressobj()
@@ -64,7 +64,7 @@ class _Zstandard:
             if not packed:
                 if is_over:
                     return b""
-                raise EOFError("it ends within a frame")
+                raise EOFError("it is truncated")
             self._frame = self._begin() if is_over else self._frame
             self._data = self._frame.decompress(packed)
         data, self._data = self._data[:size], self._data[size:]
@@ -106,7 +106,7 @@ class _Unpacked(io.RawIOBase):
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Let errors of a damaged file name it."""
+        """Add the name of the file to errors of a damaged file."""
         try:
             yield
         except DataError as error:
@@ -114,7 +114,7 @@ class _Unpacked(io.RawIOBase):
         except Exception as error:  # each library has its own
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            raise DataError(f"{self._name}: found a damaged {self._compression} file ({error})") from error
+            raise DataError(f"{self._name}: the {self._compression} file is damaged ({error})") from error
 
     def _check(self, data: bytes) -> None:
         # the length of the line that has not ended yet, over the pieces that are read
@@ -124,19 +124,18 @@ class _Unpacked(io.RawIOBase):
         self._size += len(data)
         if self._line > _MOST_LINE:
             raise DataError(
-                f"{self._name}:{self._n_lines + 1}: found a line of more than {_MOST_LINE:,} bytes, expected "
-                "shorter ones: break it into several"
+                f"{self._name}:{self._n_lines + 1}: the line has more than {_MOST_LINE:,} bytes; "
+                "break it into several lines"
             )
         if self._size > max(_MOST_UNPACKED, _MOST_RATIO * self._packed.size):
             raise DataError(
-                f"{self._name}: found {self._packed.size:,} bytes of {self._compression} that unpack to more "
-                f"than {self._size:,}, expected at most {_MOST_RATIO} times as many: unpack the file first, "
-                "if it is what it should be"
+                f"{self._name}: {self._packed.size:,} bytes of {self._compression} unpack to more than "
+                f"{self._size:,}, over {_MOST_RATIO} times as many. If you trust the file, unpack it first"
             )
 
 
 class _Rest(io.RawIOBase):
-    """A binary file object from where it stands, under a cover that can be closed without closing it."""
+    """A binary file object from its current position; closing this wrapper leaves the file open."""
 
     def __init__(self, source: IO[bytes]) -> None:
         # byte by byte: a pipe may have no more for long
@@ -167,7 +166,7 @@ _ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 
 
 def without_compression(name: str) -> str:
-    """The name of a file without the ending that says how it is compressed."""
+    """The name of a file without .gz, .bz2, .xz or .zst."""
     ending = next(filter(name.lower().endswith, _ENDINGS), "")
     return name[: len(name) - len(ending)]
 
@@ -190,14 +189,14 @@ def source_name(source: Source) -> str:
 
 
 def line_blocks(source: Source, n_bytes: int, universal: bool = False) -> Iterator[bytes]:
-    """Uncompressed lines with their ends, about so many bytes of them at a time.
+    """Blocks of whole uncompressed lines with their line ends, of about `n_bytes` bytes each.
 
     Parameters
     ----------
     source : path or file object
     n_bytes : int
     universal : bool
-        Of binary files ``\\r`` ends a line, too, and all line ends come out as ``\\n``.
+        In binary files ``\\r`` ends a line, too, and all line ends become ``\\n``.
     """
     name, is_first = source_name(source), True
     with _opened(source) as file:
@@ -225,10 +224,10 @@ def save(target: Source, text: str) -> None:
 
 
 class Lines:
-    """The numbered lines of a source, without the white space at their ends, read as they are asked for.
+    """Iterator over the numbered lines of a source, without leading and trailing white space.
 
-    Bytes that are not UTF-8 become lone surrogates: they do no harm in comments, and each format refuses
-    them elsewhere.
+    Lines are read on demand. Bytes that are not UTF-8 become lone surrogates, which readers accept in
+    comments and refuse elsewhere.
 
     Parameters
     ----------
@@ -244,7 +243,7 @@ class Lines:
             self.strip()
 
     def strip(self) -> None:
-        """Give the lines that are still to be read without the white space at their ends."""
+        """Strip white space from the lines that have not been read yet."""
         self._numbered = ((number, text.strip()) for number, text in self._numbered)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
@@ -254,7 +253,7 @@ class Lines:
         return ((number, text) for number, text in self._numbered if text)
 
     def head(self, count: int) -> Iterator[str]:
-        """The first lines, no more of them than are asked for; they stay to be read."""
+        """Look at the first `count` lines, which will still be read."""
         # what is looked at goes into a list that stands before the rest
         seen: list[tuple[int, str]] = []
         rest, self._numbered = self._numbered, chain(seen, self._numbered)
@@ -263,24 +262,24 @@ class Lines:
             yield line[1]
 
     def checked(self, check: Callable[[Lines], Iterator[tuple[int, str]]]) -> Lines:
-        """The same, each as a check of all of them gives it back."""
+        """The lines as `check`, which takes and yields them, returns them."""
         return self._with(check(self._with(self._numbered)))
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing, or white space only, has been read so far."""
+        """Whether only white space, or nothing, has been read so far."""
         return not self._start.strip()
 
     @contextmanager
     def told_by_look(self, read: Collection[str], advice: str | Mapping[str, str] = "") -> Iterator[None]:
-        """Let errors from within say what the file looks like, if it is none of the formats that are read.
+        """Extend errors from the block by the detected format, if it is none of those in `read`.
 
-        The advice may be one by format, and that of "" for all others.
+        `advice` may map formats to texts; "" is for all others.
         """
         try:
             yield
         except DataError as error:
-            default = f"expected {' or '.join(read)}"
+            default = f"give {' or '.join(read)}"
             told = {"": default, **advice} if isinstance(advice, Mapping) else advice or default
             named = named_by_look(error, bytes(self._start), read, told)
             if named is error:
@@ -288,7 +287,7 @@ class Lines:
             raise named from error
 
     def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
-        """The same in pieces, each from a line that is a first one to the next such line."""
+        """Split the lines into pieces, each of which starts where `is_first` is true."""
         piece: list[tuple[int, str]] = []
         for number, text in self._numbered:
             if is_first(text) and piece:
@@ -304,12 +303,12 @@ class Lines:
         return part
 
     def refuse(self, number: int, message: str) -> DataError:
-        """The error of a line."""
+        """The error for a line, with its number."""
         return DataError(f"{self.name}:{number}: {message}")
 
     @contextmanager
     def at(self, number: int) -> Iterator[None]:
-        """Let errors from within name the line."""
+        """Add the number of the line to errors from the block."""
         try:
             yield
         except DataError as error:
@@ -317,35 +316,35 @@ class Lines:
 
 
 def shown(text: str) -> str:
-    """A text as error messages show it: long ones are cut."""
+    """A text in quotes for error messages; long texts are cut."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 def some_of(names: Sequence[str], most: int, n: int | None = None) -> str:
-    """The first names of a list, and how many more there are; `n` in all, if the list has the first alone."""
+    """The first `most` names, and the number of the others; `n` is the total, by default that of `names`."""
     n_more = (len(names) if n is None else n) - most
     return ", ".join(names[:most]) + (f", and {n_more:,} more" if n_more > 0 else "")
 
 
 def header_name(header: str, count: int) -> str:
-    """First word after ``>`` of a FASTA header; the number of the record if there is none."""
+    """The first word after ``>`` of a FASTA header, or the number of the record if there is none."""
     words = header[1:].split(maxsplit=1)
     return words[0] if words else str(count)
 
 
 def header_description(header: str) -> str:
-    """What follows the first word of a FASTA header, with ``?`` for bytes that are no text."""
+    """The text after the first word of a FASTA header, with ``?`` for bytes that are not UTF-8."""
     words = header[1:].split(maxsplit=1)
     return words[1].rstrip().encode(errors="replace").decode() if len(words) > 1 else ""
 
 
 def one_word(text: str) -> str:
-    """A name out of a text of several words."""
+    """A text with white space replaced by ``_``."""
     return "_".join(text.split())
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """The same names; of those that are there twice the later ones get a number."""
+    """Make names distinct by adding numbers to repeated ones."""
     given = list(names)
     taken, seen, out = set(given), set[str](), list[str]()
     for name in given:
@@ -368,7 +367,7 @@ def _texts(source: Source, name: str, start: bytearray) -> Iterator[str]:
 
 
 def _split(source: Iterable[str], start: bytearray) -> Iterator[str]:
-    """Lines of a text file, where a carriage return alone may end one, too."""
+    """Lines of a text file; a lone carriage return ends a line, too."""
     for text in source:
         if len(start) < HEAD:
             start += _encoded(text)

@@ -1,11 +1,11 @@
-"""Protein-coding genes of a genome.
+"""Finding protein-coding genes in genomes.
 
-Two models: `GeneFinder` for genes with introns, a graph of exons (``eukaryotes/``), and
-`ProkaryoticGeneFinder` for those without, a graph of candidates (``prokaryotes/``), with trees of organisms.
-`adapt` learns from genomes that nobody annotated. On the command line begin with ``structune genes``.
+`GeneFinder` finds genes with introns, by a graph of exons (``eukaryotes/``). `ProkaryoticGeneFinder` and
+`MetagenomeFinder` find genes without introns, by a graph of candidates (``prokaryotes/``). `adapt` trains on
+genomes without annotation. On the command line begin with ``structune genes``.
 
 - ``formats/``: GenBank, GFF3, GTF, DNA, hints; records of genes, checks and writers
-- ``metrics``: genes found; ``plots``: tracks of genes
+- ``metrics``: accuracy of predicted genes; ``plots``: tracks of genes
 - ``examples``, ``inputs``, ``adaptation``, ``nucleotides``, ``kernels/``: what both models do with sequences
 - ``data``: genomes with known genes
 - ``task``, ``options``, ``finding``, ``scores``: the command line

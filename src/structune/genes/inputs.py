@@ -1,4 +1,4 @@
-"""Annotated sequences as gene finders get them, and genes as they give them back."""
+"""Checks of what gene finders are given, and the score that they share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from structune.structure import IntArray
 
 
 def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
-    """What was given, as annotated sequences of nucleotides."""
+    """The arguments X and y of an estimator, as annotated sequences."""
     if isinstance(X, str | AnnotatedSequence) or not isinstance(X, Iterable):
         raise DataError(f"X must be a list of sequences, not a single {type(X).__name__}")
     found = list[AnnotatedSequence]()
@@ -38,7 +38,7 @@ def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
         raise DataError(f"y has the genes of {len(genes)} sequences, but X has {len(found)} sequences")
     for s, (sequence, given) in enumerate(zip(found, genes, strict=True)):
         if not isinstance(given, Iterable):
-            raise DataError(f"{sequence.name}: genes must be a list of Transcript, not {type(given).__name__}")
+            raise DataError(f"{sequence.name}: the genes must be a list, not {type(given).__name__}")
         transcripts = tuple(given)
         for t in transcripts:
             if not isinstance(t, Transcript):

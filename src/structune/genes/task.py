@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,12 +33,13 @@ _MODEL = (
 class Source:
     """The model that finds genes."""
 
-    model: str = option(
-        MISSING,
+    model: str | None = option(
+        None,
         "--model",
         "-m",
         metavar="MODEL",
-        help=f"{_MODEL}; with --adapt also eukaryotes.",
+        help=f"{_MODEL}; with --adapt also eukaryotes. Without it, pretrained if genes are as dense as in "
+        "bacteria.",
         panel="Prediction",
     )
 

@@ -1,4 +1,4 @@
-"""Reports on training and on predictions, each a page in one file (``pip install structune[reports]``)."""
+"""HTML reports on training and predictions, each a single file (``pip install structune[reports]``)."""
 
 from structune.html_reports.page import Section, check_installed, write_page
 

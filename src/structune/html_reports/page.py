@@ -1,11 +1,13 @@
-"""Sections of texts, tables and pictures, and the page that holds them: one file, without scripts."""
+"""Pages of sections with texts, tables and pictures: one HTML file without scripts."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +29,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text, of which numbers are set to the right."""
+    """A table of text cells; columns of numbers are aligned to the right."""
 
     title: str
     header: Sequence[str]
@@ -38,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture in the page itself; one that `scrolls` is never made smaller, others a bit."""
+    """A picture inside the page; it may be scaled down a little unless it `scrolls`."""
 
     uri: str
     alt: str
@@ -48,7 +50,7 @@ class Picture:
 
     @property
     def least(self) -> int:
-        """The width at which its texts can still be read."""
+        """The smallest width at which its texts can be read, in pixels."""
         return self.width if self.scrolls else round(_LEAST_SHARE * self.width)
 
 
@@ -58,15 +60,41 @@ class Verbatim:
 
 
 @dataclass(frozen=True)
+class File:
+    """Results that the reader of the page can save as a file."""
+
+    name: str
+    content: str
+
+    @property
+    def uri(self) -> str:
+        # bytes of the input that are not UTF-8 stay as they were
+        data = b64encode(self.content.encode("utf-8", "surrogateescape")).decode()
+        return f"data:text/plain;charset=utf-8;base64,{data}"
+
+
+@dataclass(frozen=True)
+class Widget:
+    """Markup of structune's own and a script for it, which runs once, however many widgets share it.
+
+    Texts in `markup` must be escaped. The script may use nothing but the page.
+    """
+
+    markup: str
+    script: str
+
+
+@dataclass(frozen=True)
 class Tokens:
     """Tokens with their labels: the true one and, where it differs, the predicted one."""
 
     tokens: Sequence[tuple[str, str, str]]
+    unsure: frozenset[int] = frozenset()  # numbers of tokens to underline
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows of letters below each other, of one length, whose columns have colours behind them."""
+    """Rows of letters of equal length, with background colours for columns."""
 
     names: Sequence[str]
     rows: Sequence[str]
@@ -85,31 +113,31 @@ class Columns:
 
 @dataclass(frozen=True)
 class Fold:
-    """What is seen when its title is clicked."""
+    """Blocks that are shown when their title is clicked."""
 
     title: str
     blocks: Sequence[Block]
     is_open: bool = False
 
 
-Block = Text | Table | Picture | Verbatim | Tokens | Columns | Fold
+Block = Text | Table | Picture | Verbatim | File | Widget | Tokens | Columns | Fold
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what is below it; pictures stand side by side where there is room."""
+    """A heading and the blocks below it; small pictures stand side by side if there is room."""
 
     title: str
     blocks: Sequence[Block] = field(default_factory=list)
 
     @property
     def anchor(self) -> str:
-        """The section's name in links within the page."""
+        """The name of the section in links within the page."""
         return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
 
 def from_terminal(table: rich.table.Table) -> Table:
-    """The same table for a page."""
+    """Convert a table of the terminal for a page."""
     cells = [[str(cell) for cell in column.cells] for column in table.columns]
     header = [str(column.header) for column in table.columns] if table.show_header else []
     is_number = [column.justify == "right" for column in table.columns]
@@ -119,7 +147,7 @@ def from_terminal(table: rich.table.Table) -> Table:
 def make_table(
     title: str, texts: Sequence[str], numbers: Sequence[str], rows: Iterable[Sequence[str]], most: int
 ) -> Table:
-    """Columns of texts, then of numbers; of very many rows the first."""
+    """A table with text columns, then number columns; at most `most` rows are shown."""
     rows = list(rows)
     if len(rows) > most:
         more = [f"... and {len(rows) - most:,} more", *[""] * (len(texts) + len(numbers) - 1)]
@@ -128,7 +156,7 @@ def make_table(
 
 
 def check_installed() -> None:
-    """Raise a `StructuneError` if a library is missing that reports need."""
+    """Raise a `StructuneError` if a library that reports need is not installed."""
     try:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
@@ -136,8 +164,8 @@ def check_installed() -> None:
         raise StructuneError(f"reports need {error.name}: pip install 'structune[reports]'") from None
 
 
-def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
-    """Write a page in one step: where it cannot be written, what was there stays."""
+def write_page(path: Path, title: str, sections: Iterable[Section], headline: str = "") -> None:
+    """Write a page in one step; if that fails, an existing file is unchanged."""
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -149,11 +177,16 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    sections = list(sections)
+    script = "\n".join(dict.fromkeys(_scripts(block for section in sections for block in section.blocks)))
     values: dict[str, Any] = {
         "title": title,
+        "headline": headline,
+        "script": script,
+        "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
         "runs": _runs,
         "form_of": lambda block: type(block).__name__.lower(),
-        "sections": list(sections),
+        "sections": sections,
         "version": structune.__version__,
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
     }
@@ -162,8 +195,16 @@ def write_page(path: Path, title: str, sections: Iterable[Section]) -> None:
     replace_file(path, text.encode("utf-8", "replace"))
 
 
+def _scripts(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Widget):
+            yield block.script
+        elif isinstance(block, Fold):
+            yield from _scripts(block.blocks)
+
+
 def _runs(blocks: Iterable[Block]) -> Iterator[tuple[bool, list[Block]]]:
-    """Blocks that follow each other, and whether they stand side by side: small pictures, and tables."""
+    """Runs of blocks, and whether each stands side by side, as small pictures and tables do."""
 
     def form(block: Block) -> str:
         is_small = isinstance(block, Table) or (isinstance(block, Picture) and not block.scrolls)

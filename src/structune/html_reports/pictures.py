@@ -1,4 +1,4 @@
-"""Figures of matplotlib as pictures of a page."""
+"""Matplotlib figures as pictures in a page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _N_BARS = 20
 
 
 def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
-    """What a plot saves to its argument `path`; `alt` says in words what is there to see."""
+    """A picture of what `plot` saves to its argument `path`; `alt` describes it in words."""
     with TemporaryDirectory(prefix="structune-") as folder:
         # as SVG, which stays sharp, unless there is so much to draw that pixels take less
         path, mime = Path(folder) / "figure.svg", "svg+xml"
@@ -42,7 +42,7 @@ def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: b
 
 
 def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str = "", **style: Any) -> Picture:
-    """Scores within [0, 1], a point for each example."""
+    """A plot of scores in [0, 1], one point per example."""
 
     def draw(axes: Axes) -> None:
         how: dict[str, Any] = {"ls": "none", "alpha": 0.5} | style
@@ -55,11 +55,14 @@ def scatter(x: ArrayLike, y: ArrayLike, xlabel: str, ylabel: str, caption: str =
 line = partial(scatter, ls="-", alpha=1.0)  # scores that follow each other
 
 
-def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") -> Picture:
-    """How many examples have which score within [0, 1]."""
+def histogram(
+    values: ArrayLike, xlabel: str, ylabel: str, caption: str = "", weights: ArrayLike | None = None
+) -> Picture:
+    """A histogram of scores in [0, 1], which may have weights, such as counts."""
 
     def draw(axes: Axes) -> None:
-        axes.hist(values, np.linspace(0, 1, _N_BARS + 1).tolist(), color=ACCENT, rwidth=0.9)
+        bins = np.linspace(0, 1, _N_BARS + 1).tolist()
+        axes.hist(values, bins, weights=weights, color=ACCENT, rwidth=0.9)
         axes.set_xlim(0, 1)
         integer_ticks(axes.yaxis)
 
@@ -69,7 +72,7 @@ def histogram(values: ArrayLike, xlabel: str, ylabel: str, caption: str = "") ->
 def chart(
     draw: Callable[[Axes], None], xlabel: str, ylabel: str, caption: str, height: float = 3.2
 ) -> Picture:
-    """What a function draws on axes of so many inches."""
+    """A picture of what `draw` draws on axes; `height` is in inches."""
 
     def plot(path: Path) -> Figure:
         figure = new_figure(path, 4.5, height)

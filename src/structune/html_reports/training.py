@@ -1,4 +1,4 @@
-"""What a training was: its course, and the precisions."""
+"""Sections of a report about training: its course, and the penalties."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from structune.plots import plot_learning_curve, plot_precision_course
 
 _MOST_ROWS = 200
 _MEANING = (
-    "A precision is the inverse variance of the Gaussian prior of the weights of its group: the higher, the "
-    "nearer to zero they are held. Bars begin at 1 and are of a logarithmic scale."
+    "The penalty is the L2 regularization strength of a group of weights (the inverse variance of their "
+    "Gaussian prior): the higher it is, the closer to zero the weights are. Bars start at 1; the scale is "
+    "logarithmic."
 )
 
 
@@ -23,16 +24,16 @@ def training_sections(model: StructuredEstimator) -> Iterator[Section]:
     history, names, course = model.history_, model.group_names_, list[Block]()
     # fits of a grid are one after the other, so their passes say nothing; the losses by precision do
     if any("passes" in record and record["stage"] != "grid" for record in history):
-        told = "how the loss fell over the passes over the data"
+        told = "the loss by passes over the data"
         course.append(picture(partial(plot_learning_curve, history), told, "The course of training."))
     if any("log_precision" in record for record in history):
-        told, plot = "The precisions that were tried.", partial(plot_precision_course, history, names)
-        course.append(picture(plot, "the precisions of all groups, step by step", told))
+        told, plot = "The penalties that were tried.", partial(plot_precision_course, history, names)
+        course.append(picture(plot, "the penalties of all groups, step by step", told))
     if course:
-        yield Section("Learning", course)
+        yield Section("Course of training", course)
     # All groups, falling; of very many, the highest and the lowest.
     order = np.argsort(-model.penalty_, kind="stable")
-    title, half = "Precisions", _MOST_ROWS // 2
+    title, half = "Penalties", _MOST_ROWS // 2
     if order.size > _MOST_ROWS:
         title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
         order = np.concatenate([order[:half], order[-half:]])
@@ -43,5 +44,5 @@ def training_sections(model: StructuredEstimator) -> Iterator[Section]:
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
     percent = 100 / max(high - low, 1e-9)
     bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]
-    table = Table(title, ["group", "weights", "precision"], rows, [False, True, True], bars)
-    yield Section("Hyperparameters by group", [Text(_MEANING), table])
+    table = Table(title, ["group", "weights", "L2 penalty"], rows, [False, True, True], bars)
+    yield Section("Regularization by group", [Text(_MEANING), table])

@@ -1,15 +1,15 @@
-"""How weights and their regularisation are learned, whatever the structure.
+"""Training and tuning of the weights, for all structures.
 
-Begin with `structune.learning.estimator`, what all estimators do; or with `Risk` and `fit_l2`, to fit a
-structure of your own.
+Start with `structune.learning.estimator`, the base class of all estimators; or with `Risk` and `fit_l2`, to
+fit a structure of your own.
 
-- ``losses``, ``margin_losses``, ``constraints``: what is minimised, and what is held to
-- ``risk``: a loss summed over shards, and fits side by side; ``penalties``: grouped L2, and what integrates
-  hyperparameters out
+- ``losses``, ``margin_losses``, ``constraints``: losses to minimize, and constraints
+- ``risk``: a loss summed over shards, and parallel fits; ``penalties``: grouped L2 penalties, also with
+  hyperparameters integrated out
 - ``solvers/``: fits, paths of l1 penalties and linear systems; ``tuning/``: choice of the precisions
-- ``estimator``: what all estimators do; ``parameters``: scikit-learn's protocol, and ranges of numbers;
+- ``estimator``: base class of estimators; ``parameters``: scikit-learn's protocol, and ranges of numbers;
   ``fitting``: one fit
-- ``blending``: the mean of the weights of several models
+- ``blending``: mean of the weights of several models
 - ``bootstrap``: whether one set of predictions is better than another
 """
 

@@ -1,4 +1,4 @@
-"""Models of one structure made one: the mean of their weights."""
+"""Blending of models of one structure by averaging their weights."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ E = TypeVar("E", bound=StructuredEstimator)
 
 
 class Blend(NamedTuple):
-    """What `blend` found.
+    """Result of `blend`.
 
     Attributes
     ----------
     model : estimator
+        Blended model.
     shares : ndarray, shape (n_models,)
-        Of each model in it.
+        Share of each model in the blend.
     score, scores : float, and ndarray of shape (n_models,)
-        Of the model, and of each model alone, on the examples that chose it.
+        Score of the blend, and of each single model, on the examples that chose the blend.
     """
 
     model: Any
@@ -35,48 +36,54 @@ class Blend(NamedTuple):
 
 
 def average_models(models: Sequence[E], shares: Any = None) -> E:
-    """One model whose weights are a mean of those of several: as exact, and as fast, as each of them.
+    """Return a model whose weights are the mean of the weights of several models.
+
+    It predicts as exactly and as fast as a single model.
 
     Parameters
     ----------
     models : sequence of fitted estimators
-        Of one class and one structure: they have the same weights, by name. How they were fitted may
-        differ: other examples, precisions, losses, a prior mean.
+        Models of one class and one structure, so that their weights have the same names. They may be fitted
+        differently, for example to other examples or with other penalties, losses or prior means.
     shares : array-like, shape (n_models,), optional
-        At least 0, with a sum of 1; by default all alike.
+        Share of each model, at least 0, with a sum of 1; equal shares by default.
 
     Raises
     ------
     DataError
-        Models of several structures, or shares that are none.
+        The models have different structures, or the shares are invalid.
     """
     models = _of_one_structure(models)
     given = np.full(len(models), 1.0 / len(models)) if shares is None else np.asarray(shares, np.float64)
     if given.shape != (len(models),) or not (np.all(given >= 0.0) and np.isclose(given.sum(), 1.0)):
-        raise DataError(f"found the shares {given}, expected {len(models)} of at least 0 with a sum of 1")
+        raise DataError(f"found the shares {given}, expected {len(models)} numbers >= 0 with a sum of 1")
     return _mean(models, given)
 
 
 def blend(models: Sequence[Any], X: Any, y: Any, steps: int = 10) -> Blend:
-    """The mean of models that scores best on examples that none of them has seen.
+    """Choose the weighted mean of models that scores best on held-out examples.
 
     Parameters
     ----------
-    X, y : as `score` of the models takes them
-        Best of groups (families, documents, organisms) that none was trained on: the blend is for such.
+    models : sequence of fitted estimators
+        Models of one class and one structure.
+    X, y : arguments of the models' `score`
+        Examples that no model has seen. Use groups (families, documents, organisms) that no model was trained
+        on if the blend is meant for such groups.
     steps : int
-        Shares are multiples of one over a number up to this. A step scores as many means as there are models.
+        Number of steps. Shares are multiples of 1 / k for some k up to `steps`. Each step scores one mean per
+        model.
 
     Notes
     -----
-    Models are added one at a time, with replacement, each the one that makes the score of the mean highest,
-    and the best of these means is taken (ensemble selection, Caruana et al. 2004, of weights in place of
-    predictions).
+    Each step adds the model that gives the mean with the highest score; a model may be added more than once.
+    The best mean of all steps is returned. This is ensemble selection (Caruana et al. 2004) on weights
+    instead of predictions.
 
     Raises
     ------
     DataError
-        As `average_models`; or `steps` is less than 1.
+        As in `average_models`, or `steps` is less than 1.
     """
     if steps < 1:
         raise DataError(f"steps={steps}: expected at least 1")
@@ -107,7 +114,7 @@ def _of_one_structure(models: Iterable[E]) -> list[E]:
         first = first or own
         if own != first:
             raise DataError(
-                f"found other weights in model {k} than in model 0, expected models of one structure"
+                f"model {k} has other weights than model 0: all models must have the same structure"
             )
     return found
 

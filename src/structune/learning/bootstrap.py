@@ -1,4 +1,4 @@
-"""How far a difference between two predictors could be due to the choice of examples."""
+"""Paired bootstrap: whether a difference between two predictors could be due to the choice of examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference and its 95 % interval."""
+    """A difference `value` with its 95 % interval from `low` to `high`."""
 
     value: float
     low: float
@@ -33,26 +33,34 @@ def paired_difference(
     n: int = 2000,
     random_state: int | None = 0,
 ) -> Difference:
-    """Difference in a statistic of summed counts, b minus a, with a 95 % percentile interval over examples.
+    """Compare two predictors by a paired bootstrap over examples.
 
     Parameters
     ----------
     counts_a, counts_b : array-like, shape (n_examples, n_counts)
-        What each predictor did on each example; row by row the same examples.
+        Counts of each predictor on each example, such as numbers of right and wrong labels. The rows of both
+        arrays are the same examples.
     statistic : callable
-        Maps sums over examples, shape (..., n_counts), to values of shape (...).
+        Function from sums of counts over examples, shape (..., n_counts), to values of shape (...), such as
+        an accuracy.
     n : int
         Number of resamples.
     random_state : int, optional
+        Random seed.
+
+    Returns
+    -------
+    Difference
+        Statistic of b minus statistic of a, with a 95 % percentile interval.
 
     Raises
     ------
     DataError
-        The two differ in shape, or there are no examples.
+        The two arrays differ in shape, or there are no examples.
     """
     a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or not len(a):
-        raise DataError(f"found counts of shapes {a.shape} and {b.shape}, expected the same examples twice")
+        raise DataError(f"found counts of shapes {a.shape} and {b.shape}, expected the same shape twice")
     rng = np.random.default_rng(random_state)
     counts = np.hstack([a, b])
 

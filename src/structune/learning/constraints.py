@@ -1,4 +1,4 @@
-"""Constraints that hold a model to validation sets while it trains (Chen et al. 2009, section 3)."""
+"""Constraints on the predictions for validation sets during training (Chen et al. 2009, section 3)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from structune.structure import IntArray, Shard, Structure
 
 @dataclass(frozen=True)
 class ValidationConstraints:
-    """Constraints that hold parts of the training data near their annotation (Chen et al. 2009, section 3).
+    """Constraints that the model predicts parts of the training data almost as annotated.
 
-    They are drawn at random, and all stay training data ("single training, multiple validation").
+    The parts (validation sets) are random, and all of them remain training data: "single training, multiple
+    validation" in Chen et al. 2009, section 3.
 
     Parameters
     ----------
     n_sets : int
-        Number of parts. Examples stay whole: cut a single long one into several.
+        Number of parts. Examples are not split, so cut a single long one into several.
     gamma : float
-        Bound on each part's summed score of the best outputs minus that of the annotated ones.
+        For each part, upper bound of the summed score of the best outputs minus that of the annotated
+        outputs.
 
     Examples
     --------
@@ -78,29 +80,38 @@ def validation_constraints(
     random_state: int = 0,
     executor: Executor | None = None,
 ) -> list[Risk]:
-    """One function a validation set: the best score minus that of the annotated output, summed over it.
+    """Return one constraint function per validation set, for `structune.learning.solvers.saddle_point`.
 
-    h_j of equation 6, for `structune.learning.solvers.saddle_point`: convex, zero at w = 0 and where all of
-    the set is predicted right. The sets are a random partition of the training examples into sets of about
-    the same length (section 3.1). Examples stay whole; the caller cuts long sequences into several.
+    The function is h_j of equation 6: the best score minus the score of the annotated output, summed over the
+    set. It is convex. It is zero at w = 0, and if the whole set is predicted correctly. The sets are a random
+    partition of the training examples into sets of similar length (section 3.1). Examples are not split; the
+    caller must cut long sequences into several.
 
     Parameters
     ----------
     structure : Structure
-        With the capability "best".
+        Structure with the capability "best".
     shard : Shard
         All training examples.
     n_sets : int
+        Number of validation sets.
     random_state : int
+        Random seed of the partition.
     executor : Executor, optional
+        Executor that computes the functions; one thread by default.
+
+    Returns
+    -------
+    list of Risk
+        One function per set.
 
     Raises
     ------
     DataError
-        Fewer examples than sets, or outputs that are known in part only.
+        There are fewer examples than sets, or some outputs are only partially known.
     """
     if shard.is_partly_known:
-        raise DataError("found outputs known in part, expected complete ones: constraints need their scores")
+        raise DataError("constraints need complete labels, but some outputs are only partially known")
     parts = _partition(shard.sizes(), n_sets, random_state)
     return [Risk.over(structure, PerceptronLoss(), shard.take(part), executor) for part in parts]
 
@@ -109,8 +120,8 @@ def _partition(sizes: IntArray, n_sets: int, random_state: int) -> list[IntArray
     """Examples of each set: in random order, each goes to the set that has least."""
     if not isinstance(n_sets, int | np.integer) or not 1 <= n_sets <= sizes.size:
         raise DataError(
-            f"found {sizes.size} examples for {n_sets!r} validation sets, expected at least one set, and an "
-            "example for each: ask for fewer sets, or cut long examples into several"
+            f"{n_sets!r} validation sets are impossible with {sizes.size} examples: expected from 1 to "
+            f"{sizes.size} sets. Use fewer sets, or cut long examples into several"
         )
     # lengths differ by one example at most: the fullest set was the emptiest before it got its last
     set_of, filled = np.empty(sizes.size, np.int64), np.zeros(n_sets)

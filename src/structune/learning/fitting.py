@@ -1,4 +1,4 @@
-"""The fit of a structure's weights: with given precisions, or with those that a tuner chooses."""
+"""Fit of the weights of a structure, with given precisions or with those that a tuner chooses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from structune.running.monitor import STOPPED, Monitor
 from structune.structure import FloatArray, Groups, Shard, Structure
 
 _UNFINISHED = {  # statuses of which a warning tells
-    "iterations": "ended at its limit of iterations; raise that, or the tolerance",
-    "stalled": "ended where no step gained anything; scale the features, or raise the tolerance",
+    "iterations": "reached its limit of iterations; raise the limit or the tolerance",
+    "stalled": "found no step that improves the objective; scale the features, or raise the tolerance",
 }
 _DETERMINED = 0.01  # share of a weight that the data determine, below which it may be switched off
 _LEAST_LOSS = 1e-3  # that each weight is worth, or else it may be
@@ -56,13 +56,13 @@ def fit(
 ) -> TuningResult:
     """Fit the weights of a structure, with the precisions `penalty` or with those that `tuner` chooses.
 
-    `cv`, `splitting` (`example_groups`, `strata` and `random_state`), `origin` and `hessian` are as of
-    `TuningProblem.build`. A fit without tuning begins at `start`. `constraints` are met beside what is
-    minimised. `prepare` makes of the problem and the start the problem that the tuner or the fit gets.
+    `cv`, `splitting` (`example_groups`, `strata` and `random_state`), `origin` and `hessian` are those of
+    `TuningProblem.build`. A fit without tuning starts at `start`. `constraints` must be met in addition.
+    `prepare` is a function from the problem and the start to the problem that is then tuned or fitted.
     """
     example_groups = splitting["example_groups"]
     if example_groups is not None and len(example_groups) != len(data):
-        raise DataError(f"found groups of {len(example_groups)} examples, expected {len(data)}")
+        raise DataError(f"groups has {len(example_groups)} entries, but there are {len(data)} examples")
     # with an origin all weights are told from there: the prior has its mean at zero again
     if origin is not None and start is not None:
         start = start - origin
@@ -173,7 +173,7 @@ def warn_of_many_groups(tuner: Tuner, problem: TuningProblem) -> None:
     few = n_groups * _PARTS_PER_GROUP > n_parts
     if isinstance(tuner, ImplicitTuner) and few and 2 * n_groups > n_weights > 1:
         warn(
-            f"found {n_groups} precisions for {n_weights} weights and {n_parts} held-out parts (tokens, "
-            f"examples): these are too few to choose so many, and groups by kind may well predict better; "
-            f"tuning='majorize' learns precisions without held-out parts"
+            f"{n_groups} penalties for {n_weights} weights are tuned on {n_parts} held-out parts (tokens, "
+            f"examples), which is too few. Use fewer groups of weights, or tuning='majorize', which "
+            f"needs no held-out parts"
         )

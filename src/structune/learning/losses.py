@@ -1,4 +1,4 @@
-"""Losses of a structure's outputs, each the sum of a nonlinear and a linear function of the weights."""
+"""Loss functions; each is the sum of a nonlinear and a linear function of the weights."""
 
 from __future__ import annotations
 
@@ -11,35 +11,45 @@ from structune.structure import Array, FloatArray, HessianProduct, Structure
 
 
 class Loss(ABC):
-    """A loss summed over the examples of a shard: nonlinear part + ``linear @ w``.
+    """Base class of losses, summed over the examples of a shard: nonlinear part + ``linear @ w``.
 
-    Products with the Hessian and variances are new arrays each time: the caller adds to them.
+    Hessian products and variances are new arrays at each call, so the caller may modify them.
+
+    Attributes
+    ----------
+    name : str
+        Name of the loss in the parameter `loss` of estimators.
+    needs : frozenset of str
+        Capabilities that the structure must have.
+    quadratic, smooth, convex : bool
+        Whether the Hessian is constant; whether there is a gradient everywhere; whether the loss is convex,
+        at least for completely known outputs.
     """
 
-    name: str  # by which estimators know it
+    name: str
     needs: frozenset[str]
-    quadratic = False  # whether its Hessian is the same everywhere
-    smooth = True  # whether it has a gradient everywhere
-    convex = True  # at least where all outputs are known
+    quadratic = False
+    smooth = True
+    convex = True
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
-        """The linear part's coefficients, shape (n_weights,), or None for none."""
+        """Return the coefficients of the linear part, shape (n_weights,), or None if there is none."""
         return None
 
     @abstractmethod
     def nonlinear(self, structure: Structure, shard: Any, w: Array, gradient: Array | None) -> Any:
-        """Value of the nonlinear part; adds its gradient to `gradient`."""
+        """Return the value of the nonlinear part, and add its gradient to `gradient`."""
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> HessianProduct:
-        """Products with the Hessian at `w`."""
+        """Return the function v -> H v with the Hessian H at `w`."""
         return structure.linearize(w, shard)
 
     def variance(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        """A positive stand-in for the diagonal of the Hessian at `w`."""
+        """Return a positive approximation of the diagonal of the Hessian at `w`, shape (n_weights,)."""
         return structure.variance(w, shard)
 
     def hessian(self, structure: Structure, shard: Any, w: FloatArray) -> FloatArray:
-        """The Hessian at `w` as a matrix."""
+        """Return the Hessian at `w` as a matrix, shape (n_weights, n_weights)."""
         return structure.hessian(w, shard)
 
 
@@ -51,10 +61,10 @@ def own_features(structure: Structure, shard: Any) -> FloatArray:
 
 
 class LogLoss(Loss):
-    """-log p(y | x; w) = log-partition - score.
+    """The log loss -log p(y | x; w), which is the log-partition function minus the score.
 
-    With partial labels, the log-partition of all outputs minus that of the outputs that agree: no longer
-    convex, and its Hessian, a difference of covariances, may be indefinite.
+    With partial labels, it is the log-partition function of all outputs minus that of the outputs that agree
+    with the labels. This is not convex: the Hessian, a difference of covariances, may be indefinite.
     """
 
     name = "log"
@@ -85,7 +95,7 @@ class LogLoss(Loss):
 
 
 class SquaredLoss(Loss):
-    """1/2 (y - w . x)^2: the negative log likelihood under noise of variance 1, but for a constant."""
+    """The squared loss 1/2 (y - w . x)^2: up to a constant the negative log likelihood for unit noise."""
 
     name = "squared"
     needs = frozenset({"squared_error"})

@@ -1,4 +1,4 @@
-"""Losses that are maxima over outputs: the margin loss, and tighter ones that are not convex."""
+"""Losses that are maxima over outputs: the margin loss, and tighter losses that are not convex."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ class Violations(NamedTuple):
 
 
 class MaximumLoss(Loss):
-    """What losses of a maximum over outputs share.
+    """Base class of losses that are a maximum over outputs.
 
-    The maximum runs over ``beta + Delta``, with beta = Gamma(Delta(y, y')) (f(x, y') - f(x, y)), and is then
-    put into a convex and increasing outer function. Where that is the identity and Gamma is 1, the score of y
-    leaves the maximum, and is the linear part of the loss.
+    The maximum is taken over ``beta + Delta``, with beta = Gamma(Delta(y, y')) (f(x, y') - f(x, y)). A convex
+    increasing outer function is applied to it. If that is the identity and Gamma is 1, the score of y can be
+    taken out of the maximum; it is the linear part of the loss.
 
     Parameters
     ----------
     rescaling : {"margin", "slack"}
-        Gamma(eta) = 1, or Gamma(eta) = eta.
+        Margin rescaling, Gamma(eta) = 1, or slack rescaling, Gamma(eta) = eta.
     outer : {"hinge", "squared_hinge", "huber", "logistic"}
-        Gornitz et al. 2011, section 2.2. The maximum is never negative: the hinge is the identity.
+        Outer function (Gornitz et al. 2011, section 2.2). The maximum is never negative, so "hinge" is the
+        identity.
     """
 
     smooth = False
@@ -115,26 +116,34 @@ class MaximumLoss(Loss):
         return own_features(structure, shard) if self.own_score_is_linear else None
 
     def linearize(self, structure: Structure, shard: Any, w: FloatArray) -> Any:
-        raise DataError(f"{type(self).__name__} has no second derivatives: expected a smooth loss")
+        raise DataError(f"{type(self).__name__} has no second derivatives: use a smooth loss")
 
     variance = hessian = linearize
 
 
 class MarginLoss(MaximumLoss):
-    """outer(max over y' of Gamma(Delta) (f(x, y') - f(x, y)) + Delta): convex.
+    """The margin loss outer(max over y' of Gamma(Delta) (f(x, y') - f(x, y)) + Delta), which is convex.
 
-    With the hinge, at least the cost of the best output. Taskar et al. 2004 (margin rescaling),
-    Tsochantaridis et al. 2005 (slack rescaling); lemma 1 of Chapelle et al. 2008.
+    With the outer function "hinge" it is an upper bound of the cost of the best output (lemma 1 of Chapelle
+    et al. 2008). Margin rescaling is from Taskar et al. 2004, slack rescaling from Tsochantaridis et al.
+    2005.
+
+    Parameters
+    ----------
+    rescaling : {"margin", "slack"}
+        Margin rescaling, Gamma(eta) = 1, or slack rescaling, Gamma(eta) = eta.
+    outer : {"hinge", "squared_hinge", "huber", "logistic"}
+        Outer function (Gornitz et al. 2011, section 2.2).
     """
 
     name = "margin"
 
 
 class PerceptronLoss(MaximumLoss):
-    """max f - f(x, y): how far the example's own output is from the best; zero where it is the best.
+    """The perceptron loss max f - f(x, y): the best score minus the score of the annotated output.
 
-    Convex, and positively homogeneous in the weights (Collins 2002). The constraints of Chen et al. 2009
-    (equation 6) are sums of it.
+    It is zero if the annotated output is the best one. It is convex and positively homogeneous in the weights
+    (Collins 2002). The constraints of Chen et al. 2009 (equation 6) are sums of it.
     """
 
     name = "perceptron"
@@ -180,14 +189,16 @@ class DifferenceLoss(MaximumLoss):
 
 
 class RampLoss(DifferenceLoss):
-    """max(beta + Delta) - max beta over outputs: at most Delta of the first, at least Delta of the best.
+    """The ramp loss max(beta + Delta) - max beta over outputs (Chapelle et al. 2008, equation 6).
 
-    Chapelle et al. 2008, equation 6. It does not grow with the weights where an example stays wrong.
+    It is an upper bound of the cost of the best output, and never exceeds the largest cost. So examples that
+    the model cannot fit have a limited influence.
 
     Parameters
     ----------
     rescaling : {"margin", "slack"}
-        With "margin" the score of the example's own output cancels out, and only its costs matter.
+        Margin or slack rescaling, see `MarginLoss`. With "margin" the score of the annotated output cancels,
+        and only its costs matter.
     """
 
     name = "ramp"
@@ -204,9 +215,10 @@ class RampLoss(DifferenceLoss):
 
 
 class EquivalentMarginLoss(DifferenceLoss):
-    """The least margin loss over outputs as good as the example's own (Chapelle et al. 2008, section 3).
+    """The smallest margin loss over all outputs that are as good as the annotated one.
 
-    max(f + Delta) over all outputs, minus max f over the equivalent ones; margin rescaling.
+    It is max(f + Delta) over all outputs, minus max f over the equivalent outputs, with margin rescaling
+    (Chapelle et al. 2008, section 3).
     """
 
     name = "equivalent"

@@ -1,6 +1,6 @@
-"""Parameters of estimators: fields of a dataclass by scikit-learn's protocol, and the numbers they may be.
+"""Parameters of estimators: dataclass fields with scikit-learn's protocol, and their allowed ranges.
 
-Models that are there predict without scikit-learn: it takes longer to import than most predictions do.
+Loaded models predict without scikit-learn, whose import takes longer than most predictions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADDRESS, _LONGEST_TOLD = re.compile(" at 0x[0-9A-Fa-f]+"), 200  # letters, of a
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers that a parameter may be, from `least` to `most`: checked by each fit, as in scikit-learn."""
+    """Allowed numbers of a parameter, from `least` to `most`; each fit checks them, as in scikit-learn."""
 
     least: float = 0.0
     most: float = math.inf
@@ -105,7 +105,10 @@ _OF_RUNS = {
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def parameters(cls: type[T]) -> type[T]:
-    """The class with a constructor that takes its annotated fields by name, but those with ``init=False``."""
+    """Class decorator: the constructor takes the annotated fields as keyword arguments.
+
+    Fields with ``init=False`` are not arguments.
+    """
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
@@ -116,7 +119,7 @@ class Parameters:
     _ranges: ClassVar[Mapping[str, Range]] = {}  # of a class's own numbers, beside those of its bases
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters, and with `deep` those of estimators among them, as ``name__parameter``."""
+        """Return the parameters; with `deep`, also those of nested estimators, as ``name__parameter``."""
         found = {}
         for name in self._parameter_names():
             found[name] = value = getattr(self, name)
@@ -125,12 +128,12 @@ class Parameters:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters.
+        """Set parameters by name, and return the estimator.
 
         Raises
         ------
         DataError
-            There is no such parameter.
+            There is no parameter of this name.
         """
         valid = list(self._parameter_names())
         parts = [(*given.partition("__"), value) for given, value in params.items()]
@@ -200,19 +203,19 @@ class Parameters:
     # --- metadata: scikit-learn is imported when requests are made ----------------------------------------
 
     def set_fit_request(self, **requests: Any) -> Self:
-        """Say which arguments of `fit`, such as ``groups``, meta-estimators are to pass on."""
+        """Choose which arguments of `fit`, such as ``groups``, meta-estimators pass on."""
         return self._request("fit", requests)
 
     def set_predict_request(self, **requests: Any) -> Self:
-        """The same of `predict`."""
+        """Choose which arguments of `predict` meta-estimators pass on."""
         return self._request("predict", requests)
 
     def set_score_request(self, **requests: Any) -> Self:
-        """The same of `score`."""
+        """Choose which arguments of `score` meta-estimators pass on."""
         return self._request("score", requests)
 
     def get_metadata_routing(self) -> Any:
-        """What is passed on, as scikit-learn asks for it."""
+        """Return the metadata requests, for scikit-learn."""
         return self._get_metadata_request()
 
     def _request(self, method: str, requests: dict[str, Any]) -> Self:

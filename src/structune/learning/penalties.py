@@ -1,4 +1,4 @@
-"""Penalties on the weights, one hyperparameter a group, and what integrates hyperparameters and noise out."""
+"""Penalties with one hyperparameter per group of weights, and the integration over them and the noise."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ _LEAST_COUNT = 1e-3  # of weights in a group: a precision is positive even where
 
 @dataclass(frozen=True)
 class GroupedL2:
-    """1/2 sum_i exp(d[group[i]]) w_i^2, the Gaussian prior of Do et al. 2007 (OPT1).
+    """L2 penalty 1/2 sum_i exp(d[group[i]]) w_i^2, the Gaussian prior of Do et al. 2007 (OPT1).
 
-    `log_precision` is d, the logarithms of the precisions, shape (n_groups,).
+    Parameters
+    ----------
+    groups : Groups
+        Groups of the weights.
+    log_precision : ndarray, shape (n_groups,)
+        d, the logarithm of the precision of each group.
     """
 
     groups: Groups
@@ -34,9 +39,16 @@ class GroupedL2:
 
 @dataclass(frozen=True)
 class IntegratedL2:
-    """Precisions integrated out: ``sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)``.
+    """Penalty with the precisions integrated out: ``sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)``.
 
-    Equation 5 of Foo et al. 2009; `alpha` and `beta` are shape and rate of the Gamma prior of each precision.
+    This is equation 5 of Foo et al. 2009.
+
+    Parameters
+    ----------
+    groups : Groups
+        Groups of the weights.
+    alpha, beta : float
+        Shape and rate of the Gamma prior of each precision.
     """
 
     groups: Groups
@@ -51,7 +63,7 @@ class IntegratedL2:
         return 0.5 * self.groups.sum(w * w) + self.beta
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """The penalty and its gradient."""
+        """Return the penalty and its gradient at `w`."""
         # a Gamma(alpha, beta) prior of C_j integrates the Gaussian C_j^(n_j/2) exp(-1/2 C_j |w_j|^2) to a
         # power of 1/2 |w_j|^2 + beta; the logarithm is concave in |w_j|^2, so its tangent lies above it, a
         # quadratic in w
@@ -59,9 +71,9 @@ class IntegratedL2:
         return float(shape @ np.log(self._energy(w))), self.groups.spread(self.precision(w)) * w
 
     def precision(self, w: FloatArray, counts: FloatArray | None = None) -> FloatArray:
-        """Precisions of the quadratic that majorises the penalty at `w`, shape (n_groups,).
+        """Return the precisions of the quadratic that majorizes the penalty at `w`, shape (n_groups,).
 
-        `counts` takes the place of the group sizes n_j (an effective number of weights, say).
+        `counts` replaces the group sizes n_j, for example by effective numbers of weights.
         """
         # the slope of (n_j / 2 + alpha) log(e + beta) in e = 1/2 |w_j|^2: the precision of the tangent
         counts = np.maximum(self.groups.sizes if counts is None else counts, _LEAST_COUNT)

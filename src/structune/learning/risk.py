@@ -1,4 +1,4 @@
-"""The empirical risk: a loss summed over shards of examples, with its derivatives; and fits side by side."""
+"""The empirical risk: a loss summed over shards of examples, with its derivatives; and parallel fits."""
 
 from __future__ import annotations
 
@@ -75,30 +75,36 @@ class AtZero:
 
 
 class Risk:
-    """A loss summed over shards, in their order: values do not depend on the number of threads.
+    """Empirical risk: a loss summed over shards, in a fixed order.
+
+    Values do not depend on the number of threads.
 
     Parameters
     ----------
     structure : Structure
+        Structure of the outputs.
     loss : Loss
-    shards : sequence of shards
+        Loss of an example.
+    shards : sequence of Shard
+        Encoded examples.
     executor : Executor, optional
-        One thread by default.
+        Executor that computes the sums; one thread by default.
     hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
-        How `linearize` makes its products; "dense" has solvers take the Hessian as a matrix instead, and
-        "auto" does where that is cheaper.
+        Method for products with the Hessian. "dense": solvers use the Hessian as a matrix instead. "auto":
+        "dense" if that is cheaper, otherwise "exact".
     origin : ndarray, shape (n_weights,), optional
-        Of a smooth loss: added to all weights that the risk is given, so that a prior pulls to the origin.
+        Vector that is added to all weights passed to the risk, so that a prior pulls towards it. Needs a
+        smooth loss.
 
     Attributes
     ----------
     linear : ndarray, shape (n_weights,)
-        The linear part of the loss.
+        Linear part of the loss.
     passes : float
-        Passes over the data so far: each value, gradient or Hessian product is one; a Hessian as a matrix
-        counts by its multiplications.
+        Number of passes over the data so far. Each value, gradient or Hessian product is one pass; a Hessian
+        matrix counts by its number of multiplications.
     is_partly_known, dense : bool
-        Whether some outputs are known in part only, and whether solvers take the Hessian as a matrix.
+        Whether some outputs are only partially known, and whether solvers use the Hessian as a matrix.
     """
 
     beginning: Ray | None = None  # of the convex-concave procedure, if not the minimum of the margin loss
@@ -113,7 +119,7 @@ class Risk:
         origin: FloatArray | None = None,
     ) -> None:
         if origin is not None and not loss.smooth:
-            raise DataError(f"found an origin and the {loss.name} loss, expected a smooth loss")
+            raise DataError(f"an origin needs a smooth loss, and the {loss.name} loss is not smooth")
         if not shards:
             raise DataError("found no shards, expected at least one")
         structure.require(loss.needs, type(loss).__name__)
@@ -134,7 +140,7 @@ class Risk:
 
     @classmethod
     def over(cls, structure: Structure, loss: Loss, shard: Any, *rest: Any, **options: Any) -> Risk:
-        """The risk on one large shard, cut as `cut_shard` does; the rest is as for `Risk`."""
+        """Return the risk on one large shard, cut by `cut_shard`; other arguments are those of `Risk`."""
         return cls(structure, loss, cut_shard(structure, shard), *rest, **options)
 
     def _place(self, executor: Executor) -> None:
@@ -148,23 +154,23 @@ class Risk:
 
     @property
     def passes_here(self) -> float:
-        """Those that this thread has counted: others may work on the same risk."""
+        """Number of passes counted by this thread; other threads may work on the same risk."""
         return self._passes.get(get_ident(), 0.0)
 
     def counts_with(self, other: Risk) -> bool:
-        """Whether passes are counted together, as those of a risk and of its copies."""
+        """Whether this risk and another one count passes together, as copies of a risk do."""
         return self._passes is other._passes
 
     def count_passes(self, spent: float = 1.0) -> None:
-        """Add passes over the data; threads may do so at the same time."""
+        """Add passes over the data (thread-safe)."""
         self._passes[get_ident()] = self.passes_here + spent
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
-        """Results of ``function(shard, *items, structure, *shared)``, by shard, as all columns are."""
+        """Return ``function(shard, *items, structure, *shared)`` for each shard and its row of `columns`."""
         return self.executor.map(function, self._placed, *columns, shared=(self._structure, *shared))
 
     def keep(self, function: Callable[..., Any], *shared: Any) -> Sequence[Any]:
-        """What stands for ``function(shard, structure, *shared)``; the results stay where the shards are."""
+        """Return handles of ``function(shard, structure, *shared)``; the results stay with the shards."""
         return self.executor.keep(function, self._placed, shared=(self._structure, *shared))
 
     def _sum(self, function: Callable[..., Any], *shared: Any) -> Any:
@@ -174,13 +180,13 @@ class Risk:
         return w if self.origin is None else w + self.origin
 
     def value(self, w: FloatArray) -> float:
-        """The summed loss at `w`."""
+        """Return the summed loss at `w`."""
         self.count_passes()
         w = self._moved(w)
         return float(self._sum(_of_loss, self.loss, "nonlinear", w, None) + self._linear_value(w))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """The summed loss at `w` and its gradient, shape (n_weights,)."""
+        """Return the summed loss at `w` and its gradient, shape (n_weights,)."""
         # loss = nonlinear(w) + linear . w: the linear part, the features of known outputs, was summed once
         value, gradient = self.nonlinear(w)
         gradient += self.linear
@@ -191,7 +197,7 @@ class Risk:
         return float(np.einsum("i,i", self.linear, w))
 
     def nonlinear(self, w: Any) -> tuple[Any, Any]:
-        """Value and gradient of the loss without its linear part."""
+        """Return value and gradient of the loss without its linear part."""
         return self._sums(self.loss.nonlinear, self._moved(w))
 
     def _sums(self, function: Callable[..., Any], w: Any) -> tuple[Any, Any]:
@@ -200,16 +206,16 @@ class Risk:
         return value, gradient
 
     def around(self, center: FloatArray) -> Risk:
-        """The risk at ``w + center``, so that a prior with its mean at `center` has it at zero."""
+        """Return the risk as a function of ``w - center``, so that a prior mean at `center` moves to zero."""
         # risk(w + center) + 1/2 w' C w with w = v - center is risk(v) + 1/2 (v - center)' C (v - center)
         return self._like(origin=self._moved(center))
 
     def beginning_at(self, w: FloatArray) -> Risk:
-        """The same risk, with weights for the convex-concave procedure to begin with."""
+        """Return the same risk with initial weights for the convex-concave procedure."""
         return self._like(beginning=Ray(w))
 
     def with_hessian(self, method: str) -> Risk:
-        """The same risk, whose products with the Hessian are made in another way."""
+        """Return the same risk with another method for products with the Hessian."""
         return self._like(hessian=method, dense=self._takes_matrix(method))
 
     def _like(self, **attributes: Any) -> Risk:
@@ -220,7 +226,7 @@ class Risk:
         return other
 
     def on(self, executor: Executor) -> Risk:
-        """The same risk, its shards placed on another executor."""
+        """Return the same risk with its shards on another executor."""
         other = self._like()
         other._place(executor)
         return other
@@ -228,30 +234,30 @@ class Risk:
     # --- losses that are maxima ---------------------------------------------------------------------------
 
     def under(self, loss: Loss, linear: FloatArray | None = None) -> Risk:
-        """The risk of another loss, or one of another linear part, on the same data."""
+        """Return the risk of another loss, or with another linear part, on the same data."""
         self.structure.require(loss.needs, type(loss).__name__)
         other = self._like(loss=loss, convex=loss.convex, smooth=loss.smooth)
         other.linear = other._sum(_linear, loss) if linear is None else linear
         return other
 
     def bound(self, slope: FloatArray | None = None) -> Risk:
-        """A convex risk above one that is a difference of convex functions.
+        """Return a convex upper bound of a risk that is a difference of convex functions.
 
-        With `slope`, a subgradient of `concave`, the function that is subtracted is replaced by its tangent
-        (Yuille & Rangarajan 2003); without, this is the margin loss.
+        With `slope`, a subgradient of `concave`, the subtracted function is replaced by its tangent (Yuille &
+        Rangarajan 2003). Without it, the bound is the margin loss.
         """
         return self.under(self.loss.bound, None if slope is None else -slope)
 
     def concave(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """The convex function that a difference of convex functions subtracts, and a subgradient."""
+        """Return the subtracted convex function of a difference of convex functions, and a subgradient."""
         return self._sums(self.loss.concave, w)
 
     def heldout_loss(self, w: FloatArray) -> float:
-        """What held-out data are judged by: the loss or, if it bounds the cost of predictions, that cost."""
+        """Return the loss on held-out data; for margin and ramp losses the cost of the predictions."""
         return self.value(w) if self.smooth else self.task_cost(w)
 
     def task_cost(self, w: FloatArray) -> float:
-        """Weighted sum of the costs of the best outputs."""
+        """Return the weighted sum of the costs of the best outputs."""
         self.structure.require(frozenset({"best", "cost"}), "the cost of predictions")
         self.count_passes()
         return float(self._sum(_task_cost, self._moved(w)))
@@ -259,7 +265,7 @@ class Risk:
     # --- second derivatives -------------------------------------------------------------------------------
 
     def linearize(self, w: FloatArray) -> HessianProduct:
-        """Products v -> H v with the Hessian at `w`, by the risk's `hessian` method."""
+        """Return the function v -> H v with the Hessian H at `w`, by the risk's `hessian` method."""
         if self.hessian == "complex-step":
             self.structure.require(frozenset({"complex"}), "a complex-step Hessian product")
             # H v = Im grad(w + i r v) / r + O(r^2): no difference, so no digits cancel (Do, Foo & Ng 2007)
@@ -279,7 +285,7 @@ class Risk:
         return product
 
     def hessian_matrix(self, w: FloatArray) -> FloatArray:
-        """The Hessian at `w`, shape (n_weights, n_weights); not to be changed."""
+        """Return the Hessian at `w`, shape (n_weights, n_weights); do not modify it."""
         if self._constant_hessian is not None:
             return self._constant_hessian
         self.structure.require(frozenset({"dense_hessian"}), "a dense Hessian")
@@ -304,13 +310,13 @@ class Risk:
 
     @property
     def seconds_of_factor(self) -> float:
-        """About what a Hessian as a matrix and its Cholesky factor take, of structures that give one."""
+        """Estimated time for a Hessian matrix and its Cholesky factor, in seconds."""
         # a Cholesky factor takes n^3 / 3 multiplications and additions
         return (self._flops("hessian_flops") + self.structure.n_weights**3 / 3) / _MATRIX_SPEED
 
     @property
     def seconds_of_gradient(self) -> float:
-        """About what a gradient takes, or a product with the Hessian; of the same structures."""
+        """Estimated time for a gradient or a Hessian product, in seconds."""
         return self._flops("gradient_flops") / _VECTOR_SPEED + _OVERHEAD
 
     def _central_difference(self, w: FloatArray, v: FloatArray) -> FloatArray:
@@ -325,11 +331,11 @@ class Risk:
 
     @cached_property
     def at_zero(self) -> AtZero:
-        """What solvers measure against."""
+        """The risk at w = 0, which solvers use as a reference."""
         return AtZero(self)
 
     def variance(self, w: FloatArray) -> FloatArray:
-        """A positive stand-in for the diagonal of the Hessian at `w`, shape (n_weights,)."""
+        """Return a positive approximation of the diagonal of the Hessian at `w`, shape (n_weights,)."""
         self.count_passes()
         return np.asarray(self._sum(_of_loss, self.loss, "variance", self._moved(w)))
 

@@ -82,7 +82,7 @@ def consensus(
             return kept, pairs if isinstance(pairs, np.ndarray) else pairs.toarray()
         except DataError as error:
             told = str(error).removeprefix("sequence 0, ")
-            raise DataError(f"row {k}: {told}, gaps not counted") from None
+            raise DataError(f"row {k}: {told} (gaps not counted)") from None
 
     # P[i, j] = mean over rows of the probability of their own bases, 0 where a row has a gap.
     mean = np.zeros((n, n))

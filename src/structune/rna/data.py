@@ -29,15 +29,16 @@ _PRIMER = 20  # bases at the end of probed sequences where the primer binds
 
 @dataclass(frozen=True)
 class RNAData:
-    """Sequences with their structures; four lists of one length.
+    """RNA sequences with known structures, as four lists of the same length.
 
     Attributes
     ----------
     names, families : list of str
+        Name and family of each sequence.
     sequences : list of str
-        Over ACGU, rarely with another letter of the IUPAC code.
+        Sequences over ACGU, rarely with another IUPAC letter.
     structures : list of str
-        In dot-bracket notation; brackets other than ``()`` mark the pairs of pseudoknots.
+        Structures in dot-bracket notation; brackets other than ``()`` mark pairs in pseudoknots.
     """
 
     names: list[str]
@@ -49,52 +50,53 @@ class RNAData:
         return len(self.names)
 
     def take(self, indices: Iterable[int]) -> RNAData:
-        """The examples at `indices`, in that order."""
+        """Select the examples at `indices`, in that order."""
         chosen = list(indices)
         return RNAData(*([getattr(self, field.name)[s] for s in chosen] for field in fields(self)))
 
 
 def load_rna(name: str) -> RNAData:
-    """A set of RNA sequences with known secondary structures.
+    """Load a data set of RNA sequences with known secondary structures.
 
-    Some are free for research only, and none may be downloaded: the files must lie in the data folder.
+    The files must be in the data folder (see STRUCTUNE_DATA); they are never downloaded. The licenses of some
+    allow research only.
 
     Parameters
     ----------
     name : str
-        - "s151rfam": 151 sequences, one from each of as many Rfam families, of Do, Woods & Batzoglou 2006
-          and Do, Foo & Ng 2007; without pseudoknots.
+        - "s151rfam": 151 sequences, one from each of 151 Rfam families (Do, Woods & Batzoglou 2006; Do, Foo &
+          Ng 2007); without pseudoknots.
         - "tornado_train_a" and "tornado_test_a": training set A (3166, S151Rfam among them) and test set A
           (697) of Rivas, Lang & Eddy 2012.
-        - "rfam1359": 1359 sequences of the seed alignments of Rfam 14.9, at most four from a family; without
+        - "rfam1359": 1359 sequences of the seed alignments of Rfam 14.9, at most four per family; without
           pseudoknots. Split them by family.
         - "archiveii": 3975 sequences of ten families (Sloma & Mathews 2016); 795 of them are in
           "tornado_train_a".
         - "andronescu_test": 974 fragments of Andronescu et al. 2010.
-        - "rna3db": 476 chains of solved structures of up to 300 bases (Szikszai et al. 2024), 45
-          components of related ones; nested canonical pairs.
+        - "rna3db": 476 chains of solved structures of up to 300 bases (Szikszai et al. 2024), in 45 groups of
+          related chains; nested canonical pairs only.
 
     Raises
     ------
     DatasetUnavailable
-        The file is not in the data folder (see STRUCTUNE_DATA), or is another one than expected.
+        The file is not in the data folder (see STRUCTUNE_DATA), or differs from the expected one.
     """
     if name not in _FILES:
-        raise DataError(f"found the data set {name!r}, expected one of {sorted(_FILES)}")
+        raise DataError(f"{name!r} is not a data set; choose one of {sorted(_FILES)}")
     return RNAData(*map(list, zip(*_rows(find(_FILES[name]), _COLUMNS), strict=True)))
 
 
 @dataclass(frozen=True)
 class ProbedData:
-    """Sequences whose bases were probed; three lists of one length.
+    """Probed RNA sequences, as three lists of the same length.
 
     Attributes
     ----------
     projects : list of str
-        Designs of one project are alike.
+        Project of each design; designs of one project are similar.
     sequences : list of str
     reactivities : list of ndarray, shape (n_bases,)
-        nan where there is none.
+        Reactivities of the bases of each sequence; nan for missing values.
     """
 
     projects: list[str]
@@ -106,14 +108,14 @@ class ProbedData:
 
 
 def load_probed() -> ProbedData:
-    """Reactivities to 1M7 of 13,540 designed RNAs of Eterna's Cloud Labs (Wayment-Steele et al. 2022).
+    """Load reactivities to 1M7 of 13,540 designed RNAs of Eterna Cloud Labs (Wayment-Steele et al. 2022).
 
-    The last 20 bases of each, where the primer binds, have none.
+    The last 20 bases of each sequence, where the primer binds, have no reactivities.
 
     Raises
     ------
     DatasetUnavailable
-        As `load_rna`.
+        The file is not in the data folder, as in `load_rna`.
     """
     rows = _rows(find("rna/eterna_1m7.tsv.gz"), ["set", "project", "sequence", "first", "reactivities"])
     _, projects, sequences, starts, values = map(list, zip(*rows, strict=True))
@@ -129,5 +131,5 @@ def _rows(path: Path, columns: list[str]) -> list[list[str]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
     if header != columns:
-        raise DataError(f"{path}:1: found the columns {header}, expected {columns}")
+        raise DataError(f"{path}:1: the columns are {header}, expected {columns}")
     return rows

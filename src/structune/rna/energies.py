@@ -106,8 +106,8 @@ class Energies:
     def of(self, sequence: str, structure: str) -> float:
         """Compute the energy of a structure without pseudoknots, in kcal/mol; inf if it is impossible.
 
-        It equals that of ViennaRNA, except for internal loops of two by two bases: those with an unknown base,
-        or closed by pairs other than AU, CG and GU, are scored like loops of other sizes.
+        It equals that of ViennaRNA, except for internal loops of two by two bases: those with an unknown
+        base, or closed by pairs other than AU, CG and GU, are scored like loops of other sizes.
 
         Raises
         ------

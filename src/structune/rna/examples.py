@@ -28,9 +28,7 @@ from structune.running.memory import batch_memory, live_map
 R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED, _MOST_NAMED_SEQUENCES = 3, 5  # files, and sequences
-_UPPER = (
-    "a line of X as long as the sequence above: write constraints in lower case, and unknown bases as N"
-)
+_UPPER = "a line of X as long as the sequence above: write constraints in lower case, and unknown bases as N"
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _of_all(sources: Iterable[Source], read: Callable[[Source], Iterator[Example
         is_any = is_any or example is not None
         empty += [source_name(source)] if example is None else []
     for name in empty if is_any else ():
-        say(f"{name}: no sequences")
+        say(f"{name}: the file has no sequences")
 
 
 def read_sequences(

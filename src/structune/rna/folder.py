@@ -93,8 +93,8 @@ class RNAFolder(BlockEstimator):
         concentration c in mol/l add 0.6 ln(c), -8 at 1 uM: scores of the pretrained model are about 0.6 times
         energies in units of kT.
     features : {"contrafold", "extended"}
-        Feature set. "contrafold": the 708 features of CONTRAfold. "extended": these and more types (see
-        `RNA`), each with its own group of weights.
+        Feature set. "contrafold": the 708 features of CONTRAfold. "extended": these and more types, such as
+        the spans of pairs, each with its own group of weights.
     outside : {"skip", "trim", "error"}
         How to treat training structures that the model cannot produce: with bases that cannot pair, hairpins
         shorter than `min_hairpin`, or loops of more than 30 unpaired bases. "skip" skips the sequence, "trim"
@@ -376,7 +376,7 @@ class RNAFolder(BlockEstimator):
 
         def knot(s: int) -> str:
             needed, n = self.memory_of(len(sequences[s]), OF_KNOTS), len(sequences[s])
-            require_memory(needed, f"sequence {s}: {n:,} bases with pseudoknots", "a shorter one")
+            require_memory(needed, f"sequence {s}: {n:,} bases with pseudoknots", "a shorter sequence")
             return knotted(structures[s], self.pair_probabilities(sequences[s], given[s]), gamma_knots)
 
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))

@@ -140,7 +140,7 @@ class LeftOut:
         parts = []
         if self._counts[0][0]:
             parts.append(f"skipped {self._counts[0][0]} sequences: {self._some(0)}")
-        for k, what in ((1, "pairs in pseudoknots"), (2, "other pairs")):
+        for k, what in ((1, "pairs in pseudoknots"), (2, "impossible pairs")):
             if self._counts[k][0]:
                 parts.append(f"removed {self._counts[k][1]} {what}: {self._some(k)}")
         if parts:

@@ -101,7 +101,7 @@ class Shape:
         help="Score of two strands (A&B) binding each other, before any base pair. By default "
         f"{INITIATION:g}, for 1 M. For another concentration c in mol/l add 0.6 ln(c): -8 at 1 uM.",
     )
-    skip_bad: bool = option(False, help="Skip and report records with a header that cannot be read.")
+    skip_bad: bool = option(False, help="Skip and report unreadable records; needs headers >name.")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class Writing:
     plot: Path | None = option(
         None,
         help="Draw the structure to this file (.png, .pdf or .svg). With several sequences the name of each "
-        "is added to the file name; with --samples, --nbest and --within -1, -2, and so on.",
+        "is added to the file name; with --samples, --nbest or --within also its number.",
         panel="Output",
     )
     dot_plot: Path | None = option(

@@ -1,4 +1,4 @@
-"""Drawings of secondary structures of RNA, dot plots of probabilities, and how well pairs are found."""
+"""Plots of RNA secondary structures, pair probabilities, and sensitivity and PPV."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def _checked_partners(sequence: str, structure: Structure) -> IntArray:
     check_strands(sequence)
     found, n = as_partners(structure), len(bases_of(sequence))
     if found.size != n:
-        raise DataError(f"found a structure of {found.size} bases, expected {n} as in the sequence")
+        raise DataError(f"the structure has {found.size} bases, but the sequence has {n}")
     if isinstance(structure, str) and STRANDS in structure:
         check_cut(structure, n, sequence.find(STRANDS), "a structure")
     if not found.size:
-        raise DataError("found an empty sequence, expected at least one base to draw")
+        raise DataError("an empty sequence cannot be drawn")
     return found
 
 
@@ -83,7 +83,7 @@ def _checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     given = np.asarray(probabilities, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):
         expected = f"expected {(n, n)}, one for each two bases"
-        raise DataError(f"found probabilities of shape {given.shape}, {expected}")
+        raise DataError(f"probabilities have shape {given.shape}, {expected}")
     checked = within_unit(given)
     return checked if given.ndim == 1 else np.maximum(checked, checked.T)
 
@@ -96,23 +96,23 @@ def plot_structure(
     path: Path = None,
     circular: bool = False,
 ) -> Figure:
-    """Draw a secondary structure: letters on a backbone, pairs, all ends, every tenth base numbered.
+    """Draw a secondary structure: bases on a backbone, pairs, 5' and 3' ends, and every tenth base number.
 
-    Pairs that cross others (pseudoknots) are dashed lines, and do not move bases. Letters are left out of
-    structures too large to read them.
+    Pairs that cross others (pseudoknots) are dashed lines and do not change the layout. Letters are omitted
+    where they would be too small to read.
 
     Parameters
     ----------
     sequence : str
-        Two strands have ``&`` between them; their bases are counted through.
+        Sequence. Two strands are separated by ``&``; their bases are numbered consecutively.
     structure : str or array-like of int, shape (n_bases,)
-        In dot-bracket notation, or the partner of each base, from 0, -1 for none.
+        Structure in dot-bracket notation, or the partner of each base, from 0, -1 for none.
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
-        Of each pair, as a symmetric matrix, perhaps sparse, or its upper triangle; or of each base to be as
-        drawn. It colours the bases, which otherwise have the colours of their letters.
+        Base-pair probability matrix, dense or sparse, symmetric or its upper triangle; or the probability of
+        each base to be as drawn. Bases are colored by probability if given, otherwise by letter.
     title : str, optional
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot shows the figure.
     circular : bool
         Whether the last base is followed by the first.
 
@@ -124,7 +124,7 @@ def plot_structure(
     letters, found = bases_of(sequence).upper(), _checked_partners(sequence, structure)
     n, nick = found.size, sequence.find(STRANDS)
     if circular and nick >= 0:
-        raise DataError("found two strands and circular=True, expected one of them")
+        raise DataError("two strands cannot be combined with circular=True")
     certainty = None  # the probability of each base to have the partner that it has, or none
     if probabilities is not None:
         certainty = _checked_probabilities(probabilities, n)
@@ -272,27 +272,27 @@ def _place_labels(
 
 
 def plot_sensitivity_ppv(curves: Mapping[str, tuple[ArrayLike, ArrayLike]], path: Path = None) -> Figure:
-    """Sensitivity over PPV for several methods, with the area below (figure 3c of Do, Foo & Ng, NIPS 2007).
+    """Plot sensitivity against PPV for several methods, with areas (figure 3c of Do, Foo & Ng, NIPS 2007).
 
-    Dotted lines complete what `structune.rna.roc_area` measures.
+    Dotted lines complete the areas that `structune.rna.roc_area` measures.
 
     Parameters
     ----------
     curves : mapping of str to (sensitivity, ppv), each of shape (n_points,)
-        Such as `structune.rna.sensitivity_ppv_curve` gives. A method of one point has no area.
+        Curve of each method, as from `structune.rna.sensitivity_ppv_curve`. A single point has no area.
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot shows the figure.
 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, or there are no curves, more than 7, or one without points.
+        matplotlib is not installed, there are no curves or more than 7, or a curve has no points.
     """
     check_number(len(curves), "curves")
     points = {name: along_ppv(*curve) for name, curve in curves.items()}
     for name, (s, _) in points.items():
         if not s.size:
-            raise DataError(f"found no points for {name!r}, expected at least one")
+            raise DataError(f"the curve {name!r} has no points")
     figure = new_figure(path, 5.5, 5.3 + 0.22 * len(curves))
     axes = figure.subplots()
     for k, (name, (s, p)) in enumerate(points.items()):
@@ -315,19 +315,21 @@ def plot_pair_probabilities(
     title: str | None = None,
     path: Path = None,
 ) -> Figure:
-    """Dot plot: probabilities of pairs above the diagonal, the pairs of a structure below it; from base 1.
+    """Draw a dot plot: pair probabilities above the diagonal, and the pairs of a structure below it.
 
     Parameters
     ----------
     sequence : str
-        Two strands have ``&`` between them, where a line is drawn; their bases are counted through.
+        Sequence; the axes number its bases from 1. Two strands are separated by ``&``, drawn as a line, and
+        numbered consecutively.
     probabilities : array-like, shape (n_bases, n_bases)
-        Symmetric, or its upper triangle, perhaps sparse. Those below 0.001 are not drawn.
+        Base-pair probability matrix, dense or sparse, symmetric or its upper triangle. Probabilities below
+        0.001 are not drawn.
     structure : str or array-like of int, shape (n_bases,), optional
-        In dot-bracket notation, or the partner of each base, from 0, -1 for none.
+        Structure in dot-bracket notation, or the partner of each base, from 0, -1 for none.
     title : str, optional
     path : path, optional
-        Where to save the figure; the ending tells the format. Without it, pyplot shows the figure.
+        File to save the figure to; its ending sets the format. Without it, pyplot shows the figure.
 
     Raises
     ------
@@ -339,7 +341,7 @@ def plot_pair_probabilities(
     table = _checked_probabilities(probabilities, n)
     if not n or table.ndim == 1:
         expected = "expected a matrix for at least one base"
-        raise DataError(f"found probabilities of shape {table.shape}, {expected}")
+        raise DataError(f"probabilities have shape {table.shape}, {expected}")
     found = None if structure is None else _checked_partners(sequence, structure)
     plot = DotPlot(path, letters, letters)
     if (nick := sequence.find(STRANDS)) >= 0:

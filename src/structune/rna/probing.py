@@ -1,4 +1,4 @@
-"""Reactivities of chemical probing (SHAPE, DMS): their files, and what they say of a structure."""
+"""Reactivities from chemical probing (SHAPE, DMS): their files, and log odds of bases to be paired."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MOST_PLACES = 10_000_000
 _NONE = -500.0  # and less: RNAstructure writes -999 where there is none
 _KNOWN = set("ACGU")  # letters that are compared
 _LOOKS = {"reactivities", "BPSEQ", "FASTA"}  # names of `looks_like` that tables and lists may have
-_ADVICE = "reactivities are read from tables of places and values, or from lists below lines '>name'"
+_ADVICE = "reactivities are read from tables of positions and values, or from lists below lines '>name'"
 
 
 class Reactivities(np.ndarray[Any, np.dtype[np.float64]]):
-    """Those of the bases of a sequence, and its letters, where a file has them."""
+    """Reactivities of the bases of a sequence, with its letters if the file has them."""
 
     letters = ""  # none where they are computed from others
 
@@ -43,42 +43,42 @@ class Reactivities(np.ndarray[Any, np.dtype[np.float64]]):
 
 
 def check_letters(sequence: str, reactivities: Any) -> None:
-    """Refuse reactivities whose file has other letters than the sequence; N and the like are not compared."""
+    """Refuse reactivities whose letters differ from the sequence; only A, C, G and U are compared."""
     letters, bases = getattr(reactivities, "letters", ""), sequence.upper().replace("T", "U").replace("&", "")
     if len(letters) > len(bases):
-        raise DataError(f"found reactivities of {len(letters)} bases for {len(bases)}")
+        raise DataError(f"there are reactivities of {len(letters)} bases for a sequence of {len(bases)}")
     pairs = list(enumerate(zip(letters, bases, strict=False), 1))
     if wrong := [k for k, (one, other) in pairs if one != other and {one, other} <= _KNOWN]:
         place = wrong[0]
         raise DataError(
-            f"found reactivities of another sequence, or shifted ones: base {place} (from 1) is "
-            f"{letters[place - 1]} in their file and {bases[place - 1]} in the sequence, and {len(wrong)} of "
-            f"{len(pairs)} letters differ"
+            "the reactivities belong to another sequence or are shifted: base "
+            f"{place} (from 1) is {letters[place - 1]} in their file and {bases[place - 1]} in the sequence, "
+            f"and {len(wrong)} of {len(pairs)} letters differ"
         )
 
 
 def read_reactivities(source: Source) -> dict[str, Reactivities]:
-    """Read reactivities, by the name of their sequence, in the order of the file.
+    """Read the reactivities of a file, by name of the sequence.
 
     Parameters
     ----------
     source : path or file object
-        A table, as ViennaRNA and RNAstructure read it: a line a base, its place, from 1, its reactivity,
-        and perhaps its letter and an error. Or, for many sequences, a line ``>name`` and the reactivities of
-        all bases below it, on any number of lines, separated by blanks, tabs or commas; lines of letters
-        are the sequence.
+        A table, as ViennaRNA and RNAstructure read it: one line per base with its position, from 1, its
+        reactivity, and optionally its letter and an error. Or, for many sequences, a line ``>name`` and below
+        it the reactivities of all bases, on any number of lines, separated by blanks, tabs or commas; lines
+        of letters are the sequence.
 
     Returns
     -------
     dict of str to ndarray
-        nan where there is none: NA, nan, -999, or a place that is left out. That of a table, which ends
-        with its last place, has the name "". Letters of the file are in the attribute ``letters`` of each,
-        and are compared with the sequence where both are used (`ReactivityModel.paired`).
+        Reactivities of each sequence, in the order of the file; nan for NA, nan, -999 or a missing position.
+        Those of a table have the name "" and end with its last position. The attribute ``letters`` has the
+        letters of the file, which `ReactivityModel.paired` compares with the sequence.
 
     Raises
     ------
     DataError
-        Names the file and line of what is no number or no place, and of pairs in place of reactivities.
+        A value is not a number, a position is invalid, or the file holds base pairs. Names file and line.
     """
     lines = Lines(source)
     with lines.told_by_look(_LOOKS, _ADVICE):
@@ -88,7 +88,7 @@ def read_reactivities(source: Source) -> dict[str, Reactivities]:
 def _read(lines: Lines) -> Iterator[tuple[str, Reactivities]]:
     first = next((text for text in lines.head(1000) if text and not text.startswith("#")), "")
     if not first:
-        raise DataError(f"{lines.name}: found no reactivities")
+        raise DataError(f"{lines.name}: no reactivities")
     if not first.startswith(">"):
         yield "", _table(lines)
         return
@@ -100,14 +100,14 @@ def _read(lines: Lines) -> Iterator[tuple[str, Reactivities]]:
         has_values = has_values or found.size > 0
         yield name, found
     if not has_values:
-        raise DataError(f"{lines.name}: found names, and no reactivities below them")
+        raise DataError(f"{lines.name}: there are names, but no reactivities below them")
 
 
 def _list(lines: Lines, count: int, names: set[str]) -> tuple[str, Reactivities]:
     """The name and the reactivities of one sequence."""
     (first, header), *rest = lines
     if (name := header_name(header, count)) in names:
-        raise lines.refuse(first, f"found the name {shown(name)} a second time")
+        raise lines.refuse(first, f"the name {shown(name)} occurs twice")
     values, letters = list[float](), ""
     for number, text in rest:
         words = text.replace(",", " ").split()
@@ -116,8 +116,8 @@ def _list(lines: Lines, count: int, names: set[str]) -> tuple[str, Reactivities]
         else:
             values += [_number(lines, number, word) for word in words]
     if values and letters and len(values) != len(letters):
-        found = f"found {len(letters)} letters and {len(values)} reactivities of {shown(name)}"
-        raise lines.refuse(first, f"{found}, expected as many (NA where there is none)")
+        found = f"{shown(name)} has {len(letters)} letters and {len(values)} reactivities"
+        raise lines.refuse(first, f"{found}; give one for each letter, NA for a missing one")
     return name, Reactivities.of(values, letters)
 
 
@@ -133,9 +133,9 @@ def _table(lines: Lines) -> Reactivities:
         numbers = [word for word in words if word not in letters] or words[-1:]
         is_place = place.isdecimal() and 0 < int(place) <= _MOST_PLACES
         if not (is_place and 1 <= len(numbers) <= 2 and len(letters) <= 1):
-            raise lines.refuse(number, f"found {shown(text)}, expected a place, from 1, and a reactivity")
+            raise lines.refuse(number, f"{shown(text)} is not a position, from 1, and a reactivity")
         if int(place) in rows:
-            raise lines.refuse(number, f"found the place {place} a second time")
+            raise lines.refuse(number, f"the position {place} occurs twice")
         value, *_error = [_number(lines, number, word) for word in numbers]
         rows[int(place)] = value, letters[0] if letters else "N"
     n = max(rows)
@@ -144,7 +144,7 @@ def _table(lines: Lines) -> Reactivities:
     if partner and all(
         rows[place][0] == other != place and partner.get(other) == place for place, other in partner.items()
     ):
-        raise DataError(f"{lines.name}: found pairs of bases, as BPSEQ has them, expected reactivities")
+        raise DataError(f"{lines.name}: this BPSEQ file holds base pairs, not reactivities")
     found = [rows.get(place, (np.nan, "N")) for place in range(1, n + 1)]
     return Reactivities.of([value for value, _ in found], "".join(letter for _, letter in found))
 
@@ -155,7 +155,7 @@ def _number(lines: Lines, number: int, word: str) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise lines.refuse(number, f"found {shown(word)}, expected a reactivity") from None
+        raise lines.refuse(number, f"{shown(word)} is not a reactivity") from None
     return value if _NONE < value < np.inf else np.nan
 
 
@@ -167,37 +167,38 @@ _SLOPE, _INTERCEPT, _KT = 1.8, -0.6, 0.61632  # kcal/mol, at 37 C
 
 @dataclass(frozen=True)
 class ReactivityModel:
-    """Log odds of a base to be paired, by its letter and its reactivity.
+    """Model of the log odds of a base to be paired, given its letter and its reactivity.
 
     Parameters
     ----------
     reactivities, log_odds : list of 4 lists of numbers
-        For A, C, G, U: rising reactivities, and the log odds at them, beside those of any base of this
-        letter. In between they are interpolated.
+        For A, C, G, U: rising reactivities, and the log odds at each, relative to all bases of this letter.
+        Values in between are interpolated.
 
     Notes
     -----
-    With ``p`` the share of bases that are paired among those of a reactivity, and ``q`` among all of the
-    letter, the log odds are ``logit(p) - logit(q)``: by Bayes' rule log P(reactivity | paired) -
-    log P(reactivity | unpaired), what `Constraints` adds to the score of a structure for each paired base.
+    Let ``p`` be the share of paired bases among those of a letter with this reactivity, and ``q`` among all
+    of the letter. The log odds are ``logit(p) - logit(q)``: by Bayes' rule log P(reactivity | paired) -
+    log P(reactivity | unpaired), which `Constraints` adds to the score of a structure for each paired base.
     """
 
     reactivities: list[list[float]]
     log_odds: list[list[float]]
 
     def paired(self, sequence: str, reactivities: Any) -> FloatArray:
-        """Log odds of each base of a sequence, shape (n,), as `Constraints` takes them; 0 where nothing is
-        known.
+        """Compute log odds of each base to be paired, shape (n,), for `Constraints`; 0 for missing values.
 
         Parameters
         ----------
+        sequence : str
+            Sequence of n bases.
         reactivities : array-like, shape (n,)
-            nan where there is none. Scaled as is usual: about 1 for bases that are surely unpaired.
+            Reactivities, nan for missing values; as usual, about 1 for bases that are certainly unpaired.
 
         Raises
         ------
         DataError
-            Not one number a base, or letters of their file (`read_reactivities`) that the sequence has not.
+            There is not one number per base, or the letters of the file (`read_reactivities`) differ.
         """
         letters, given = _compared(sequence, reactivities)
         found = np.zeros(letters.size)
@@ -209,33 +210,36 @@ class ReactivityModel:
 
     @classmethod
     def pretrained(cls) -> ReactivityModel:
-        """Of SHAPE by 1M7, learned from designed RNAs of Eterna's Cloud Labs (Wayment-Steele et al. 2022)."""
+        """Load the model for SHAPE with 1M7, fitted to RNAs of Eterna Cloud Labs (Wayment-Steele+ 2022)."""
         return cls(**json.loads(files("structune.rna").joinpath(_SHIPPED).read_text()))
 
     @classmethod
     def fit(
         cls, folder: RNAFolder, sequences: Sequence[str], reactivities: Sequence[Any], rounds: int = 5
     ) -> ReactivityModel:
-        """Learn them from probed sequences of unknown structure, with what a model says of that.
+        """Fit a model to probed sequences of unknown structure.
 
-        By expectation maximisation: in turn, how probably each base is paired, given the sequence, its
-        reactivities and the log odds so far, and from these the log odds.
+        Expectation maximization alternates two steps: it computes how probably each base is paired, given the
+        sequence, its reactivities and the current log odds, and from these the new log odds.
 
         Parameters
         ----------
         folder : RNAFolder
-            With probabilities.
+            Model that computes pair probabilities; it must have probabilities.
+        sequences : sequence of str
         reactivities : sequence of array-like
-            Of each base of each sequence; nan where there is none.
+            Reactivities of the bases of each sequence; nan for missing values.
+        rounds : int
+            Number of rounds.
 
         Raises
         ------
         DataError
-            A letter without twice as many reactivities as the table has entries.
+            One of A, C, G, U has fewer than 32 reactivities, or numbers of sequences or bases differ.
         """
         sequences = list(sequences)
         if len(reactivities) != len(sequences):
-            raise DataError(f"found reactivities of {len(reactivities)} sequences, expected {len(sequences)}")
+            raise DataError(f"there are {len(reactivities)} reactivities for {len(sequences)} sequences")
         compared = []
         for s, (sequence, given) in enumerate(zip(sequences, reactivities, strict=True)):
             parse_sequence(s, sequence)  # refuses what is none, by its number
@@ -262,7 +266,7 @@ class ReactivityModel:
         return table
 
     def save(self, path: Any) -> None:
-        """Write it as JSON."""
+        """Write the model to a JSON file."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(asdict(self), file)
             file.write("\n")
@@ -274,17 +278,16 @@ def deigan_log_odds(
     intercept: float = _INTERCEPT,
     sequence: str | None = None,
 ) -> FloatArray:
-    """Log odds of bases to be paired by the pseudo-energies of Deigan et al. (2009); 0 where nothing is
-    known.
+    """Compute log odds of bases to be paired from pseudo-energies (Deigan et al. 2009); 0 for missing values.
 
     Parameters
     ----------
     reactivities : array-like
-        nan where there is none; negative ones count as 0.
+        Reactivity of each base; nan for missing values. Negative values count as 0.
     slope, intercept : float
-        In kcal/mol: ``slope * log(1 + reactivity) + intercept`` for each base of a pair.
+        Each base of a pair has the energy ``slope * log(1 + reactivity) + intercept``, in kcal/mol.
     sequence : str, optional
-        To compare with the letters that the file of the reactivities has (`read_reactivities`).
+        Sequence to compare with the letters of the file of the reactivities (`read_reactivities`).
     """
     if sequence is not None:
         check_letters(sequence, reactivities)
@@ -300,7 +303,7 @@ def _compared(sequence: str, reactivities: Any) -> tuple[Array, FloatArray]:
     codes, given = parse_sequence(0, sequence), np.asarray(reactivities, np.float64)
     letters = codes[places(codes)]
     if given.shape != letters.shape:
-        raise DataError(f"found reactivities of shape {given.shape} for {letters.size} bases")
+        raise DataError(f"reactivities of shape {given.shape} do not match {letters.size} bases")
     return letters, given
 
 
@@ -312,7 +315,7 @@ def _tables_of(letters: Array, reactivities: Array, paired: Array) -> tuple[list
     for letter, name in enumerate(LETTERS):
         p, r = paired[letters == letter], reactivities[letters == letter]
         if r.size < 2 * _KNOTS:
-            raise DataError(f"found {r.size} reactivities of {name}, expected at least {2 * _KNOTS}")
+            raise DataError(f"there are {r.size} reactivities of {name}; at least {2 * _KNOTS} are needed")
         # Knots at quantiles, so that each interval has as many bases; equal ones are one.
         places = np.unique(np.quantile(r, np.linspace(0.0, 1.0, _KNOTS)).round(3))
         # P(paired | r) that falls with r, by isotonic regression: less reactive bases are more probably

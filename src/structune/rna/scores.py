@@ -1,4 +1,4 @@
-"""How well RNA was folded: scores of base pairs on the terminal, as JSON and on a page."""
+"""Accuracy of folded RNA: scores of base pairs on the terminal, as JSON and in an HTML report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ROWS, _MOST_DRAWN, _LONGEST_DRAWN = 200, 12, 1500
 
 
 class FoldingScores:
-    """Scores of base pairs, exact and with a slip of one base."""
+    """Accuracy of predicted base pairs, exact and with a slip of one base."""
 
     def __init__(
         self,
@@ -78,8 +78,8 @@ class FoldingScores:
         names = [example.record.name for example in self.examples]
         lengths = np.array([example.record.n_bases for example in self.examples])
         charts: list[Block] = [
-            scatter(lengths, scores.f1, "bases", "F1", "Each sequence: F1 of its base pairs by its length."),
-            histogram(scores.f1, "F1", "sequences", "How many sequences were folded how well."),
+            scatter(lengths, scores.f1, "bases", "F1", "F1 of the base pairs of each sequence, by length."),
+            histogram(scores.f1, "F1", "sequences", "Number of sequences by F1."),
         ]
         if curve is not None:
             draw_curve = partial(plot_sensitivity_ppv, {"all gamma": (curve.sensitivity, curve.ppv)})
@@ -92,7 +92,7 @@ class FoldingScores:
             for s in order
         ]
         columns = ["bases", "known pairs", "predicted", "sensitivity", "PPV", "F1"]
-        table = make_table("Sequences, the worst first", ["sequence"], columns, rows, _MOST_ROWS)
+        table = make_table("Sequences, lowest F1 first", ["sequence"], columns, rows, _MOST_ROWS)
         yield Section("Sequences", [*charts, table])
         drawn = [s for s in order if 0 < lengths[s] <= _LONGEST_DRAWN][:_MOST_DRAWN]
         folds = []
@@ -102,24 +102,24 @@ class FoldingScores:
             draw = partial(plot_structure, record.sequence, circular=folder.circular)
             found = partial(draw, self.predicted[s], pairs)
             blocks: list[Block] = [
-                picture(partial(draw, known), f"known structure of {record.name}", "Known."),
-                picture(found, f"predicted structure of {record.name}", "Predicted."),
+                picture(partial(draw, known), f"known structure of {record.name}", "Known structure."),
+                picture(found, f"predicted structure of {record.name}", "Predicted structure."),
             ]
             if pairs is not None:
                 dots = partial(plot_pair_probabilities, record.sequence, pairs, known)
-                caption = "Probabilities of pairs above the diagonal, the known pairs below it."
+                caption = "Pair probabilities above the diagonal, known pairs below it."
                 blocks.append(picture(dots, f"dot plot of {record.name}", caption))
             title = f"{record.name}: {lengths[s]:,} bases, F1 {shares[s, 2]:.3f}"
             folds.append(Fold(title, blocks, is_open=s == drawn[0]))
         if folds:
             n = len(folds)
-            which = "All sequences" if n == len(names) else f"{n} sequences of the lowest F1"
+            which = "All sequences" if n == len(names) else f"The {n} sequences with the lowest F1"
             bases = f"at most {_LONGEST_DRAWN:,} bases"
-            text = f"{which} of {bases}, the worst first. Dashed lines are pseudoknots."
+            text = f"{which}, of {bases} each, sorted by F1. Dashed lines are pseudoknots."
             yield Section("Structures", [Text(text), *folds])
 
     def _accuracies(self) -> dict[str, PairAccuracy]:
-        """Of all pairs together, and means over sequences; exact, and with a slip."""
+        """Pooled over all pairs, and means over sequences; exact and with slip."""
         both = {"": self.exact, " slip 1": self.slipped}
         means = {
             f"mean{slip}": PairAccuracy(*(float(np.mean(x)) for x in (of.sensitivity, of.ppv, of.f1)))
@@ -136,10 +136,10 @@ def evaluate(
     n_jobs: int | None = -1,
     quiet: bool = False,
 ) -> FoldingScores:
-    """Compare predicted with known structures; `gamma` is that of the model, if it is not given."""
+    """Compare predicted with known structures; `gamma` is by default that of the model."""
     if not folder.has_probabilities and (gamma is not None or with_curve):
-        told = f"a model fitted with loss={folder.loss!r} has no probabilities"
-        raise DataError(f"{told}, and no use for gamma")
+        told = "gamma and curves need a model with probabilities"
+        raise DataError(f"{told}; this one was fitted with loss={folder.loss!r}")
     gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
     gammas: list[Any] = [gamma, *(ROC_GAMMAS if with_curve else ())]
 

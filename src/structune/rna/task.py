@@ -162,13 +162,13 @@ class RNATask(Task):
         n_pairs = sum(int((partners(structure) >= 0).sum()) // 2 for structure in structures)
         rows = [("data", f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs")]
         if found.skipped:
-            title = f"Skipped {len(found.skipped):,} sequences with structures outside the model's space"
+            title = f"Skipped {len(found.skipped):,} sequences whose structures the model cannot produce"
             skipped = [(examples[s].record.name, counted_from_one(reason)) for s, reason in found.skipped]
-            print_tables(names_table(title, "sequence", "why", skipped))
+            print_tables(names_table(title, "sequence", "reason", skipped))
             rows.append(("skipped", f"{len(skipped):,} sequences"))
         for name, dropped in (("pseudoknots", found.unknotted), ("trimmed", found.trimmed)):
             if dropped:
-                rows.append((name, f"dropped {sum(dropped.values()):,} pairs of {len(dropped):,} sequences"))
+                rows.append((name, f"removed {sum(dropped.values()):,} pairs in {len(dropped):,} sequences"))
         by_family, heard = {"groups": groups}, (OutsideSpaceWarning,)
         return Examples((sequences, structures), rows, options=by_family, heard=heard)
 

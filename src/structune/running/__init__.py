@@ -1,10 +1,10 @@
-"""Where and how long work runs.
+"""Execution of fits and predictions: threads, Dask clusters, time limits, checkpoints and memory.
 
-- ``executors``: threads, and ``Run``, what a fit is told of all this; ``blas``: threads of linear algebra
-- ``dask_executor``: a Dask cluster
-- ``memory``: how much there is, batches of items, and work on items as they come
-- ``monitor``: Ctrl-C, time budgets, records; ``progress``: bars, how far within one long example
-- ``checkpoints``: work that goes on
+- ``executors``: threads, and ``Run``, the execution settings of a fit; ``blas``: threads of linear algebra
+- ``dask_executor``: execution on a Dask cluster
+- ``memory``: available memory, batches of items, and work on a stream of items
+- ``monitor``: Ctrl-C, time limits, history; ``progress``: progress bars, progress within a long example
+- ``checkpoints``: saved state, to continue a fit that was interrupted
 """
 
 import lazy_loader

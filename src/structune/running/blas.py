@@ -17,9 +17,9 @@ _inside: list[Any] = []  # the limit in force, once for everyone who is inside
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """No threads of BLAS: on small matrices they wait for each other, and they take the executor's cores.
+    """Limit BLAS to one thread: on small matrices its threads only wait, and take the executor's cores.
 
-    The limit is that of the process, set by the first to enter and lifted by the last to leave.
+    The limit holds for the whole process, from the first block that is entered to the last that is left.
     """
     # threads that overlap must not take each other's limit for the original one
     with _lock:

@@ -1,4 +1,4 @@
-"""State of long work in a file, so that work that was killed goes on where it was."""
+"""Checkpoints: the state of a fit in a file, so that a fit that was killed can be continued."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ V = TypeVar("V")
 
 
 class Restored(dict[str, Any]):
-    """A state from a file, `source`, which may say anything: what a part is not raises `ModelFileError`."""
+    """A state from the file `source`; its methods raise `ModelFileError` for unexpected content."""
 
     def __init__(self, state: State, source: str | os.PathLike[str] = "checkpoint") -> None:
         super().__init__(state)
         self.source = source
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.float64]:
-        """An array of it, of numbers that work may leave; None in its shape stands for any length."""
+        """An array of finite numbers of this shape; None stands for any length."""
         found = self.get(name)
         if isinstance(found, np.ndarray) and found.dtype == np.float64 and found.ndim == len(shape):
             sizes = zip(found.shape, shape, strict=True)
@@ -45,7 +45,7 @@ class Restored(dict[str, Any]):
         raise self.refuse(f"found {name!r} {told:.60}, expected numbers up to {_LARGEST:g} of shape {shape}")
 
     def entry(self, name: str, wanted: type[V]) -> V:
-        """A part of it that is no array; a whole number may stand for a float."""
+        """A value of this type that is not an array; an int is accepted for a float."""
         found: Any = self.get(name)
         if wanted is float and type(found) is int and abs(found) <= _LARGEST:
             found = float(found)
@@ -54,21 +54,21 @@ class Restored(dict[str, Any]):
         raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {wanted.__name__}")
 
     def count(self, name: str, most: int = _MOST_COUNTED) -> int:
-        """A number of things, of which there are at most so many."""
+        """A whole number from 0 to `most`."""
         found = self.entry(name, int)
         if 0 <= found <= most:
             return found
         raise self.refuse(f"found {name!r} {found!s:.60}, expected a number from 0 to {most}")
 
     def whole(self, name: str, below: int, *shape: int | None) -> NDArray[np.int64]:
-        """An array of whole numbers from 0 to less than `below`, which may stand for places."""
+        """An array of whole numbers from 0 to `below` - 1, such as indices."""
         found = self.array(name, *shape)
         if np.all((found >= 0) & (found < below) & (found == np.floor(found))):
             return found.astype(np.int64)
         raise self.refuse(f"found {name!r} with other numbers than whole ones from 0 to {below - 1}")
 
     def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
-        """States within it, by names that must be among some."""
+        """Nested states, by names that must all be in `among`."""
         found = self.entry(name, dict)
         if not all(key in among and isinstance(part, dict) for key, part in found.items()):
             raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
@@ -79,30 +79,31 @@ class Restored(dict[str, Any]):
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; the work goes on without."""
+    """Issued when a checkpoint cannot be written; the fit goes on without it."""
 
 
 class Checkpoint:
-    """A file that holds the state of one training, replaced at intervals by a newer one.
+    """File with the state of one training, which is updated at intervals.
 
-    There are states of *fits*, by what they were given, and of the *search* around them, whose new state has
-    what its fits gave: theirs are dropped then.
+    Pass it to `Run` as `checkpoint`. A file belongs to one training: one of other data or settings is
+    refused. It holds states of single fits, and of the tuning search around them; a new state of the search
+    includes the results of its fits and replaces their states.
 
     Parameters
     ----------
     path : path
-        A reader sees the old file or the whole new one.
+        File to write. It is replaced in one step: a reader sees the old file or the complete new one.
     seconds : float
-        Least time between two files.
+        Minimum time between two updates, in seconds.
     lasting : bool
-        Whether the file stays when the work is done, until `remove`: for those who have to save its result.
+        Keep the file after the training until `remove` is called, for callers that must save the model first.
     resume : bool
-        Whether to go on from a file that is there; it is written over otherwise.
+        Continue from an existing file. Otherwise it is overwritten.
 
     Attributes
     ----------
     is_done : bool
-        Whether the last work came to its end.
+        Whether the last training was completed.
     """
 
     def __init__(
@@ -121,14 +122,19 @@ class Checkpoint:
         self._failed = self.is_done = False
 
     def begin(self, identity: Mapping[str, Any]) -> None:
-        """Read the file, if there is one; `identity` says what the work is: its settings, its data.
+        """Begin a training, and read the file if it exists.
+
+        Parameters
+        ----------
+        identity : mapping
+            Settings and digests of the data, which must equal those in the file.
 
         Raises
         ------
         DataError
-            The file belongs to other work.
+            The file belongs to another training.
         ModelFileError
-            The file is damaged, or no checkpoint.
+            The file is damaged, or not a checkpoint.
         """
         self._thread, self._identity = threading.get_ident(), {"layout of states": _LAYOUT, **identity}
         self._states, self._restored, self.is_done = {}, {}, False
@@ -140,15 +146,15 @@ class Checkpoint:
             if isinstance(value, float) and isinstance(there, float):  # sums may be rounded in another order
                 is_same = bool(np.isclose(there, value, rtol=1e-9, atol=0.0))
             if not is_same:
-                other = f"found the state of other work ({name}: {there}, expected {value})"
-                raise DataError(f"{self.path}: {other}; remove the file to begin anew")
+                other = f"the checkpoint is from another training ({name}: {there} there, {value} now)"
+                raise DataError(f"{self.path}: {other}; remove the file to start again")
         self._states = {key: partial(dict, state) for key, state in self._restored.items()}
 
     def _read(self) -> dict[str, Any]:
-        """Take the states of the file; what the work was that they are of."""
+        """Read the states from the file; returns the identity of their training."""
         header, arrays = read_model(self.path)
         if header.get("kind") != KIND:
-            raise ModelFileError(f"{self.path}: found {header.get('kind')!r}, expected a checkpoint")
+            raise ModelFileError(f"{self.path}: not a checkpoint, but a file of type {header.get('kind')!r}")
         try:
             for key, plain in header["states"].items():
                 own = {k.removeprefix(f"{key}/"): a for k, a in arrays.items() if k.startswith(f"{key}/")}
@@ -159,15 +165,15 @@ class Checkpoint:
 
     @property
     def is_here(self) -> bool:
-        """Whether this is the thread whose states are kept."""
+        """Whether this is the thread that called `begin`, the only one whose states are saved."""
         return threading.get_ident() == self._thread
 
     def restored(self, key: str) -> Restored | None:
-        """The state that the file had, once."""
+        """Take the state of this key that was read from the file, or None."""
         return self._restored.pop(key, None)
 
     def keep(self, key: str, state: Callable[[], State]) -> None:
-        """Let `state` give the state from now on; write the file if it is time."""
+        """Register the function that returns the state of this key; write the file if it is time."""
         # states of several threads would be written in the middle of each other's steps
         if not self.is_here:
             return  # fits side by side, which the state of the search has when they end
@@ -176,12 +182,12 @@ class Checkpoint:
             self.write()
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Forget the states of these keys."""
+        """Remove the states of these keys."""
         for key in keys:
             self._states.pop(key, None)
 
     def write(self) -> None:
-        """Write the file now, if there is any state; where that cannot be, warn once."""
+        """Write the file now, if there is any state. If that fails, warn once."""
         if not self._states:
             return
         states, arrays = dict[str, dict[str, Any]](), dict[str, NDArray[Any]]()
@@ -196,12 +202,16 @@ class Checkpoint:
             save_model(self.path, KIND, {"identity": self._identity, "states": states}, arrays)
         except OSError as error:
             if not self._failed:
-                warnings.warn(f"{self.path}: no checkpoint ({error})", CheckpointWarning, stacklevel=2)
+                warnings.warn(
+                    f"{self.path}: the checkpoint cannot be written ({error}); training goes on without it",
+                    CheckpointWarning,
+                    stacklevel=2,
+                )
             self._failed = True
         self._written = time.perf_counter()
 
     def end(self, is_done: bool) -> None:
-        """Remove the file of work that is done; write that of work that was cut short."""
+        """End the training: remove the file if it is done (unless `lasting`), otherwise write the file."""
         self.is_done = is_done
         if is_done and not self.lasting:
             self.remove()
@@ -210,7 +220,7 @@ class Checkpoint:
         self._states, self._restored = {}, {}  # they hold the data, and estimators are pickled with their run
 
     def remove(self) -> None:
-        """Remove the file, if it is there."""
+        """Remove the file, if it exists."""
         self.path.unlink(missing_ok=True)
 
     def __repr__(self) -> str:
@@ -218,7 +228,7 @@ class Checkpoint:
 
 
 def digest(*parts: Any) -> str:
-    """A short name for numbers, arrays and None."""
+    """A short hash of numbers, arrays and None."""
     # the bytes, not the text: numbers that differ in the last bit are of other work
     found = sha256()
     for part in parts:

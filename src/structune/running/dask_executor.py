@@ -1,4 +1,4 @@
-"""Shards on the workers of a Dask cluster, which die, come back, or have other versions than this process."""
+"""Execution on a Dask cluster, whose workers may die, come back, or have other versions."""
 
 from __future__ import annotations
 
@@ -34,41 +34,41 @@ _PACKAGES = ("structune", "numba", "numpy")  # results depend on them, and what 
 _ANSWER = 10  # seconds, for a scheduler to answer
 _PATIENCE, _TOLD = 300.0, 10.0  # seconds without workers: until the end, until a warning
 _GLANCE = 2.0  # seconds between looks for workers
-_GO_ON = "; a fit that is started again with the same checkpoint= (--resume) goes on where it was"
+_GO_ON = ". Start the fit again with the same checkpoint= (--resume) to continue it"
 _INLINE_BYTES = 1 << 12  # smaller arrays travel with each task
 _PREFIX = "structune"  # of the names of tasks
 _BLOCKS_PER_WORKER, _SUMMANDS = 2, 4
 
 
 class Part(NamedTuple):
-    """One of the values of a block, which a worker has as a list."""
+    """Reference to a value in a block, which a worker holds as a list."""
 
     block: Future
     k: int
 
 
 class DaskExecutor:
-    """Calls functions on the workers of a Dask cluster, for as long as workers come back.
+    """Executor that calls functions on the workers of a Dask cluster; workers may die and be replaced.
 
-    Everything that is placed or sent is the result of a task, so that what a lost worker had is computed
-    again: shards of files are read again by another worker, all else comes from the scheduler.
+    If a worker is lost, its data are restored on another one: shards of folders are read again, all other
+    data come from the scheduler.
 
     Parameters
     ----------
     client : distributed.Client
-        It stays open: whoever made it closes it.
+        Client of the cluster. The executor does not close it.
 
     Attributes
     ----------
     n_workers : int
-        Threads of all workers when it was made. The order of sums depends on it, and on no worker that dies.
+        Number of threads of all workers at the start. The order of sums depends on it, not on lost workers.
 
     Raises
     ------
     DataError
-        Workers have other versions than this process.
+        Workers have other versions of Python or packages than this process.
     ClusterError
-        No worker comes.
+        The cluster has no workers.
     """
 
     is_lost = False  # whether a fit has ended for want of the cluster
@@ -85,7 +85,7 @@ class DaskExecutor:
         self.n_workers = self._n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:
-        """Parts of blocks, a few a worker; what is placed again has the same part."""
+        """Send items in a few blocks per worker; an item that was placed before keeps its reference."""
         # neighbours are placed as blocks, and a task works on a block: messages take milliseconds
         items = list(items)
         new = list({id(item): item for item in items if not self._has(item)}.values())
@@ -145,7 +145,7 @@ class DaskExecutor:
         shared: Sequence[Any],
         is_sum: bool = False,
     ) -> list[tuple[Future, int]]:
-        """A task for every run of rows whose first values are of one block, and the number of rows."""
+        """A task for each run of rows whose first values are in one block, and the number of rows."""
         rows = list(zip(*columns, strict=True))
         if not rows:
             return []
@@ -167,14 +167,14 @@ class DaskExecutor:
     # --- waiting --------------------------------------------------------------------------------------
 
     def _wait_for(self, future: Future) -> Any:
-        """The result of a task, or a `ClusterError` where the cluster is lost or not fit for it."""
+        """The result of a task; raises `ClusterError` if the cluster is lost or cannot run it."""
         with self._connected():
             try:
                 return self._waited(future)
             except KilledWorker as error:
                 raise self._lost(
-                    f"too many workers died with the same task ({error}). Give them more memory, or let the "
-                    f"scheduler allow more deaths: {ALLOWED_FAILURES}"
+                    f"too many workers died with the same task ({error}). Give them more memory, or raise "
+                    f"the limit {ALLOWED_FAILURES} of the scheduler"
                 ) from None
             except (NoWorkerError, NoValidWorkerError, OtherVersionsError) as error:
                 raise self._lost(str(error)) from None
@@ -196,10 +196,13 @@ class DaskExecutor:
                 since = min(since, time.monotonic())
                 absent = time.monotonic() - since
                 if absent >= _PATIENCE:
-                    raise self._lost(f"found no worker for {_PATIENCE:g} s")
+                    raise self._lost(f"there was no worker for {_PATIENCE:g} s")
                 if absent >= _TOLD and not is_told:
                     is_told = True
-                    warn(f"{self.address}: found no worker, waits {_PATIENCE:g} s for one", RuntimeWarning)
+                    warn(
+                        f"{self.address}: there is no worker; waiting up to {_PATIENCE:g} s for one",
+                        RuntimeWarning,
+                    )
             return result.result()
         finally:
             result.cancel()  # of no effect when it is there
@@ -210,7 +213,7 @@ class DaskExecutor:
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Raise ClusterError in place of what happens when the scheduler is gone, or another one."""
+        """Raise ClusterError for errors that occur because the scheduler is gone or was replaced."""
         try:
             yield
         except Exception as error:
@@ -227,7 +230,7 @@ class DaskExecutor:
 
 
 def _place(value: Any) -> tuple[Any, int]:
-    """A value as tasks take it: a list that holds it, or the future of one, and where."""
+    """A value as tasks take it: a list that holds it, or the future of one, and its index there."""
     return (value.block, value.k) if isinstance(value, Part) else ([value], 0)
 
 
@@ -268,7 +271,7 @@ def _remote(address: str) -> Client:
     try:
         return Client(address, timeout=_ANSWER)
     except (OSError, ValueError) as error:
-        raise DataError(f"found no Dask scheduler at {address}: {error}") from None
+        raise DataError(f"there is no Dask scheduler at {address}: {error}") from None
 
 
 def _shared(name: str | int, connected: Callable[[Any], Client]) -> DaskExecutor:
@@ -308,20 +311,20 @@ def _close_all() -> None:
 
 
 class OtherVersionsError(Exception):
-    """A worker that joined later was given work, and has other versions."""
+    """A worker with other versions joined the cluster and was given work."""
 
 
 def check_versions(client: Client) -> None:
-    """Raise a `DataError` for workers or a scheduler with which results or messages may be others."""
+    """Raise a `DataError` if workers or scheduler have versions that may change results or messages."""
     found = client.get_versions(packages=_PACKAGES)
     own, others = _versions(found["client"]), defaultdict(list)
     for where, told in {"the scheduler": found["scheduler"], **found["workers"]}.items():
         for name, version in _versions(told).items():
             if version != own[name]:
-                others[f"{name} {version}", f"{own[name]} as here"].append(where)
+                others[f"{name} {version}", f"{own[name]} here"].append(where)
     if others:
-        told = (f"found {there} on {', '.join(at)}, expected {here}" for (there, here), at in others.items())
-        raise DataError(f"{client.scheduler.address}: {'; '.join(told)}")
+        told = (f"{there} on {', '.join(at)}, but {here}" for (there, here), at in others.items())
+        raise DataError(f"{client.scheduler.address}: versions differ: {'; '.join(told)}")
 
 
 @cache
@@ -339,12 +342,12 @@ def _versions(told: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _checked(expected: Mapping[str, str], function: Function, *values: Any) -> Any:
-    """Call a function on a worker, if that has the versions of the process that asks."""
+    """Call a function on a worker, if it has the versions of the calling process."""
     own = own_versions()  # looked at here: workers join at any time
     if own != expected:
         unlike = [name for name in expected if own[name] != expected[name]]
-        told = ", ".join(f"{name} {own[name]}, expected {expected[name]} as here" for name in unlike)
-        raise OtherVersionsError(f"found a worker at {get_worker().address} with {told}")
+        told = ", ".join(f"{name} {own[name]}, but {expected[name]} here" for name in unlike)
+        raise OtherVersionsError(f"versions differ: the worker at {get_worker().address} has {told}")
     return function(*values)
 
 
@@ -353,7 +356,7 @@ def _identity(value: Any) -> Any:
 
 
 def _results(function: Function, rows: list[Any], shared: list[Any], is_sum: bool) -> Any:
-    """Results of rows whose values stand somewhere in lists, as those that are shared do; or their sum."""
+    """Results of rows, or their sum; values are given as lists with indices, shared values too."""
     more = [_aligned(values[k]) for values, k in shared]
     with one_thread():
         found = (function(*(_aligned(values[k]) for values, k in row), *more) for row in rows)
@@ -370,5 +373,5 @@ def _add(a: Any, b: Any) -> Any:
 
 
 def _aligned(value: Any) -> Any:
-    """Arrays come out of messages at any address, for which kernels would be compiled anew, and be slow."""
+    """Align arrays, as messages place them anywhere, and kernels would be compiled again and be slow."""
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.aligned else value

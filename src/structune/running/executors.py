@@ -1,4 +1,4 @@
-"""Where and for how long work on shards runs: on threads here, or on a cluster (`running.dask_executor`)."""
+"""Execution of work on shards: by threads, or on a cluster (`running.dask_executor`)."""
 
 from __future__ import annotations
 
@@ -27,44 +27,44 @@ _MOST_THREADS = 1024  # whatever a model file asks for
 
 
 class Executor(Protocol):
-    """Calls a function for every shard, or for every one of several independent fits.
+    """Protocol of executors, which call a function for every shard or every independent fit.
 
-    The function is called as ``function(*items, *shared)``, with an item of each column; a column is a
-    sequence of plain values, or of what `place` or `keep` returned. It must not change what it gets. For
-    executors on other machines function and values are picklable.
+    The function is called as ``function(*items, *shared)``, with one item of each column. A column is a
+    sequence of values, or of references that `place` or `keep` returned. The function must not change its
+    arguments. If the executor uses other machines, function and values must be picklable.
     """
 
     @property
     def n_workers(self) -> int:
-        """Calls that run at the same time."""
+        """Number of calls that run at the same time."""
 
     def place(self, items: Iterable[Any]) -> Sequence[Any]:
-        """Hand items over, once, to where the work on them is done; what stands for them there."""
+        """Send items to the workers once; returns references to them."""
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
-        """Results, here, in the order of the items."""
+        """Call the function for each row of the columns; yields the results in order."""
 
     def keep(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Sequence[Any]:
-        """What stands for the results, which stay where they are."""
+        """Like `map`, but results stay on the workers; returns references to them."""
 
     def sum(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Any:
-        """The sum of results that are numbers, arrays, or tuples of these.
+        """Like `map`, but returns the sum of the results: numbers, arrays, or tuples of these.
 
-        Its order depends only on the number of results, and on how items were placed. Arrays are new: they
-        may be overwritten.
+        The order of the summation depends only on the number of results and on how items were placed. The
+        arrays are new and may be overwritten.
         """
 
     def runs_whole(self, n_fits: int) -> bool:
-        """Whether so many independent fits run side by side; or one by one, each with all workers."""
+        """Whether `n_fits` independent fits run in parallel, or one by one, each with all workers."""
 
 
 class ThreadExecutor:
-    """Threads of this process; kernels release the GIL.
+    """Executor that uses threads of this process; compiled kernels release the GIL.
 
     Parameters
     ----------
     n_threads : int, optional
-        By default the number of usable cores. 1 works without threads.
+        Number of threads; by default the number of usable cores. 1 runs everything in the calling thread.
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
@@ -75,7 +75,7 @@ class ThreadExecutor:
         return list(items)
 
     def map(self, function: Function, *columns: Iterable[Any], shared: Sequence[Any] = ()) -> Iterator[Any]:
-        """Results in the order of the items, with at most one more than `n_workers` alive at a time."""
+        """Yield results in the order of the items; at most `n_workers` + 1 are in memory at a time."""
         rows = zip(*columns, strict=True)
         if self.n_workers == 1 or (isinstance(columns[0], Sized) and len(columns[0]) == 1):
             yield from (function(*row, *shared) for row in rows)
@@ -134,20 +134,24 @@ def usable_cores() -> int:
 
 
 def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
-    """What `executor` stands for, or threads.
+    """Create an executor of threads, of local processes, or of a Dask cluster.
 
     Parameters
     ----------
     n_jobs : int, optional
-        Threads, or processes of a local cluster, as in scikit-learn: None is 1, -1 all cores, -2 all but one.
+        Number of threads or local processes, as in scikit-learn: None is 1, -1 all cores, -2 all but one.
     executor : None, str, distributed.Client, or Executor
         None for threads; "dask" for a cluster of processes on this machine; "dask://host:port" for the
-        scheduler of a Dask cluster.
+        scheduler of a Dask cluster. An executor is returned as it is.
+
+    Returns
+    -------
+    Executor
 
     Raises
     ------
     DataError
-        What is none of these.
+        `executor` is none of these, or Dask is not installed.
     """
     if executor is None:
         return ThreadExecutor(count_jobs(n_jobs))
@@ -161,7 +165,7 @@ def make_executor(n_jobs: int | None = None, executor: Any = None) -> Executor:
 
 
 def count_jobs(n_jobs: int | None) -> int:
-    """The number of threads that scikit-learn's `n_jobs` stands for."""
+    """The number of threads for `n_jobs`, as in scikit-learn."""
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -173,29 +177,29 @@ def count_jobs(n_jobs: int | None) -> int:
 
 @dataclass(frozen=True)
 class Run:
-    """How a fit runs, which says nothing of what it learns: the parameter `run` of all estimators.
+    """Execution settings of `fit`: where it runs, its limits, and its checkpoint.
 
-    It is no part of model files, and clones of an estimator share it.
+    Pass it to any estimator as `run`. It is not saved in model files, and clones of an estimator share it.
 
     Parameters
     ----------
     executor : None, str, distributed.Client, or Executor
-        Where `fit` computes. None: threads. "dask": `n_jobs` processes of this machine. A Dask cluster: its
-        client, or "dask://host:port" (needs ``structune[dask]``).
+        Where `fit` computes. None: threads of this process. "dask": `n_jobs` processes on this machine. A
+        client, or "dask://host:port": a Dask cluster. Dask needs ``structune[dask]``.
     max_seconds : float, optional
-        Time budget of `fit` in seconds. When it is spent, `fit` keeps the best weights found.
+        Time limit of `fit` in seconds. When it is reached, `fit` keeps the best weights found so far.
     checkpoint : path or Checkpoint, optional
-        File for the state of `fit`, written every minute. If it exists and is of the same work, `fit` goes on
-        from it. It is removed when the work is done.
+        File for the state of `fit`, written every minute. If it exists and belongs to the same training,
+        `fit` continues from it. The file is removed when `fit` is done.
     max_iterations : int
-        Largest number of iterations of a fit without tuning, or of each round of a convex-concave procedure.
-        With margin and ramp losses it counts passes over the data. Tuners have limits of their own.
+        Maximum number of iterations of a fit without tuning, or of a round of the convex-concave procedure.
+        With margin and ramp losses, passes over the data are counted. Tuners have their own limits.
     tolerance : float, optional
-        Relative tolerance of a fit: it ends when the norm of the gradient is at most this times that at w =
-        0, or where rounding hides what is left. With a Hessian as a matrix it is of what a Newton step gains.
-        With margin and ramp losses a fit ends at a gap of ten times this, relative to the objective, and the
-        convex-concave procedure when a round gains less. None is 1e-4, and 1e-3 for rankings and genes with
-        introns. A tuner object has a tolerance of its own.
+        Relative tolerance of a fit; by default 1e-4, and 1e-3 for rankings and genes with introns. A fit ends
+        when the norm of the gradient is at most this times the norm at w = 0, or when rounding errors
+        dominate. If the Hessian is computed as a matrix, the gain of a Newton step is compared instead. With
+        margin and ramp losses, a fit ends at a gap of ten times the tolerance, relative to the objective; the
+        convex-concave procedure ends when a round gains less. Tuner objects have their own tolerance.
 
     Examples
     --------
@@ -216,7 +220,7 @@ class Run:
 
 @dataclass(frozen=True)
 class PreparedRun(Run):
-    """A `Run` whose executor, tolerance and checkpoint are there, as `fit` and the fit of a tree take it."""
+    """A `Run` with its executor, tolerance and checkpoint set, as the fitting functions need it."""
 
     checkpoint: Checkpoint | None = None
     tolerance: float = 1e-4
@@ -224,12 +228,12 @@ class PreparedRun(Run):
     work: Mapping[str, Any] = field(default_factory=dict)  # plain settings: a checkpoint of others is refused
 
     def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
-        """Let the monitor have the checkpoint, if there is one; `data` tells the data of work apart."""
+        """Pass the checkpoint, if there is one, to the monitor; `data` returns what identifies the data."""
         if self.checkpoint is not None:
             self.checkpoint.begin({**self.work, **data()})
             monitor.checkpoint = self.checkpoint  # not before: a file of other work is not to be written over
 
     def end_checkpoint(self, is_done: bool) -> None:
-        """Remove it where the work is done, or else write it."""
+        """Remove the checkpoint if the work is done, otherwise write it."""
         if self.checkpoint is not None:
             self.checkpoint.end(is_done)

@@ -1,7 +1,7 @@
-"""How much memory is available, and the refusal of work that needs more.
+"""Available memory, refusal of work that needs more, and batches of bounded size.
 
-Each kind estimates what one of its examples needs. Commands that work through many examples take as many at
-once as fit into `batch_memory`.
+Each model type estimates the memory for one example. Commands process as many examples at a time as fit into
+`batch_memory`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _changed, _held = Condition(), list[float]()  # bytes of the large work of all t
 
 
 def batch_memory() -> int:
-    """Bytes that the examples may take that a thread works through at once."""
+    """Memory in bytes for the examples that a thread processes at a time."""
     given = os.environ.get(VARIABLE, str(_MEGABYTES))
     if not (given.isdecimal() and int(given)):
-        raise DataError(f"{VARIABLE}={given!r}: expected a whole number of megabytes")
+        raise DataError(f"{VARIABLE}={given!r}: give a whole number of megabytes")
     return int(given) * 1_000_000
 
 
 def batches(
     items: Iterable[T], size: Callable[[T], float], most_size: float, most_items: int
 ) -> Iterator[list[T]]:
-    """Runs of items that end when they have a size or a number; long ones are alone."""
+    """Split items into batches that end at a total size or a number of items; large items are alone."""
     batch: list[T] = []
     total = 0.0
     for item in items:
@@ -59,20 +59,20 @@ def batches(
 
 
 def require_memory(needed: float, what: str, expected: str) -> None:
-    """Refuse the work `what` if it needs more bytes than there are, where the system tells.
+    """Raise a `DataError` if the work `what` needs more bytes than are available, if that is known.
 
-    `expected` says what would need less.
+    `expected` names what needs less memory, such as "shorter sequences".
     """
     if needed > _SMALL and needed > (free := _free()):
         raise DataError(
-            f"{what} need {needed / 1e9:,.1f} GB of memory, found {free / 1e9:,.1f} GB available: "
-            f"expected {expected}"
+            f"{what} need {needed / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} GB are available: "
+            f"try {expected}"
         )
 
 
 @contextmanager
 def held_memory(needed: float, what: str, expected: str) -> Iterator[None]:
-    """Refuse work as `require_memory` does, or do it as soon as it fits beside that of other threads."""
+    """Refuse work like `require_memory`, or wait until it fits beside the work of other threads."""
     # such work must not be nested: it would wait for itself
     if needed <= _SMALL:
         yield
@@ -96,7 +96,7 @@ def _free() -> float:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still have, or None where the system does not tell (it is no Linux)."""
+    """Bytes that this process can still allocate, or None if unknown (on other systems than Linux)."""
     found = [*_kilobytes(_MEMINFO, "MemAvailable"), *_of_groups()]
     with suppress(ImportError):  # what `ulimit -v` leaves
         import resource
@@ -108,7 +108,7 @@ def available_memory() -> int | None:
 
 
 def _of_groups() -> Iterator[int]:
-    """What the control groups that the process is in leave, containers above all."""
+    """Bytes left by the control groups of the process, as in containers."""
     with suppress(OSError, ValueError):
         for line in _OWN_GROUPS.read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -119,7 +119,7 @@ def _of_groups() -> Iterator[int]:
 
 
 def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
-    """Bytes that a control group can still have, if it has a limit."""
+    """Bytes that a control group can still use, if it has a limit."""
     with suppress(OSError, ValueError):  # there is no such group here, or it has no limit
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         limit, held = (int((group / name).read_text()) for name in (allowed, used))
@@ -128,7 +128,7 @@ def _left(group: Path, allowed: str, used: str, prefix: str) -> Iterator[int]:
 
 
 def _kilobytes(file: Path, name: str) -> Iterator[int]:
-    """Bytes, from a line of a file of the system's, if there are both."""
+    """The value of an entry in a system file, in bytes, if both exist."""
     with suppress(OSError, ValueError, IndexError):
         for line in file.read_text().splitlines():
             if line.startswith(f"{name}:"):
@@ -147,20 +147,18 @@ def live_map(
     most_items: int,
     needed: Callable[[T], float] = lambda _: 0.0,
 ) -> Generator[R, None, None]:
-    """Results of runs of items, in order, each as soon as it is known.
+    """Process a stream of items in runs; yields the results in order, each as soon as it is known.
 
-    Items are read by a thread of their own, not far ahead. A run is what has been read, up to a size or a
-    number of items: it does not wait for more.
-
-    No work is begun once the iterator is closed. What reading, `size`, `needed` or `work` raise comes after
-    the results before it.
+    A separate thread reads the items, a little ahead. A run consists of the items read so far, up to a total
+    size or a number: it does not wait for more. No work starts after the iterator is closed. Errors of
+    reading, `size`, `needed` or `work` are raised after the results before them.
 
     Parameters
     ----------
     needed : callable
-        From an item to the bytes that work on it and its result take. A run waits with its turn until they
-        fit into the available memory beside those of earlier runs whose results have not been used: until
-        the result after them is asked for.
+        Function from an item to the bytes that the work on it and its result take. A run waits until these
+        fit into the available memory, together with earlier runs whose results are still in use, that is,
+        until the next result is requested.
     """
     live = _Live(items, work, n_threads, size, most_size, most_items, needed)
     for target in (live.read, *[live.serve] * n_threads):

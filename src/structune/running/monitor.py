@@ -1,4 +1,4 @@
-"""What long work reports: its history, its progress on screen, and when to stop."""
+"""Monitoring of fits: their history, progress on the screen, and time limits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _FIT, _SEARCH = "fit ", "search"
 
 
 class BudgetExhausted(Exception):  # noqa: N818
-    """The time or iteration budget has run out."""
+    """The limit of time or iterations has been reached."""
 
 
 class FitStopped(Exception):  # noqa: N818
-    """A fit inside longer work was cut short: its status, "budget" or "interrupted", and its best iterate."""
+    """A fit within a search was stopped: its status, "budget" or "interrupted", and best weights."""
 
     def __init__(self, status: str, w: Any) -> None:
         super().__init__(status, w)
         self.status, self.w = status, w
 
 
-STOPPED = ("budget", "interrupted")  # statuses of work that was cut short
+STOPPED = ("budget", "interrupted")  # statuses of work that was stopped early
 STOPS = (KeyboardInterrupt, BudgetExhausted, FitStopped)
 
 
@@ -39,16 +39,17 @@ def stop_status(stop: BaseException) -> str:
 
 
 class Monitor:
-    """Keeps the history, shows progress, and raises `BudgetExhausted` when the time is up.
+    """Records the history, shows progress, and raises `BudgetExhausted` when the time is up.
 
-    Work inside work may enter the same monitor again. Another process gets a silent one, with the time left.
+    A fit inside a search enters the same monitor again. A copy in another process is silent and has the
+    remaining time.
 
     Parameters
     ----------
     verbose : int
-        0 is silent; 1 shows progress bars on a terminal; 2 prints every record too.
+        0 shows nothing; 1 shows progress bars on a terminal; 2 also prints every record.
     max_seconds : float, optional
-        From the creation of the monitor.
+        Time limit in seconds, counted from the creation of the monitor.
     """
 
     def __init__(self, verbose: int = 0, max_seconds: float | None = None) -> None:
@@ -86,7 +87,7 @@ class Monitor:
         return Monitor, (0, left)
 
     def record(self, stage: str, *, done: float | None = None, **values: Any) -> None:
-        """Add a record to the history, and show it; `done` is the share of the work that lies behind."""
+        """Add a record to the history, and show it; `done` is the completed share of the work."""
         self.history.append({"stage": stage, "seconds": self._before + self.seconds, **values})
         if self._bars is not None:
             self._bars.show_whole(stage, done, _line(values))
@@ -94,7 +95,7 @@ class Monitor:
                 self._bars.print(f"{stage}: {_line(values)} ({self.seconds:.1f} s)")
 
     def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
-        """Show where a part of the work stands, without keeping it, unless the part is the whole."""
+        """Show the progress of a part of the work; it is recorded only inside `recording`."""
         if self._told_passes is not None and "objective" in values:
             known = {name: value for name, value in values.items() if isfinite(value)}
             self.record(stage, done=done, passes=self._told_passes(), **known)
@@ -103,7 +104,7 @@ class Monitor:
 
     @contextmanager
     def recording(self, passes: Callable[[], float]) -> Iterator[None]:
-        """Records of every objective that is shown meanwhile, with the passes over the data until then."""
+        """Record every objective that is shown inside the block, with the passes over the data so far."""
         self._told_passes = passes
         try:
             yield
@@ -111,7 +112,7 @@ class Monitor:
             self._told_passes = None
 
     def kept_fit(self, *given: Any) -> Kept:
-        """Where a fit keeps its state, that of earlier work at first; `given` is what it was asked for."""
+        """The place for the state of a fit, with the state of an earlier run; `given` identifies the fit."""
         if self.checkpoint is None:
             return Kept()
         key = _FIT + digest(*given)
@@ -119,7 +120,7 @@ class Monitor:
         return Kept(self._restored(self.checkpoint, key), partial(self._keep, key))
 
     def kept_search(self, name: str) -> Kept:
-        """The same for a search, whose states replace those of the fits that it begins."""
+        """The same for a search, whose states replace those of its fits."""
         if self.checkpoint is None:
             return Kept()
         key, n, checkpoint = f"{_SEARCH} {name}", len(self._fits), self.checkpoint
@@ -135,7 +136,7 @@ class Monitor:
         return Kept(self._restored(checkpoint, key), keep)
 
     def _restored(self, checkpoint: Checkpoint, key: str) -> Restored | None:
-        """A state of earlier work, whose history, time and passes belong to this work from now on."""
+        """The state of an earlier run, whose history, time and passes are added to this run."""
         state = checkpoint.restored(key)
         if state is None or not checkpoint.is_here:
             return state
@@ -150,7 +151,7 @@ class Monitor:
         return state
 
     def _keep(self, key: str, state: Callable[[], State]) -> None:
-        """Let the checkpoint have a state, with the history, time and passes up to now."""
+        """Give the checkpoint a state, with the history, time and passes so far."""
         if self.checkpoint is None or not self.checkpoint.is_here:
             return
         # the history up to now: what is recorded later belongs to work that a killed process does again
@@ -168,7 +169,7 @@ class Monitor:
 
 
 class Kept(NamedTuple):
-    """The state that work had when it was killed, if it was, and what keeps it from now on."""
+    """The state from an earlier run, if any, and the function that saves the current one."""
 
     state: Restored | None = None
     keep: Callable[[Callable[[], State]], None] = lambda _: None

@@ -1,4 +1,4 @@
-"""Progress bars on standard error, and how far the steps of long work are; commands start without NumPy."""
+"""Progress bars on standard error, and the progress of long steps. This module does not import NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Bars:
-    """One bar for the work as a whole, and one for the part of it that is going on, on a terminal."""
+    """Two progress bars on a terminal: for the whole work, and for its current part."""
 
     shown: Bars | None = None  # those on the terminal now
 
@@ -51,7 +51,7 @@ class Bars:
         self._progress.update(self._progress.tasks[1].id, visible=False)
 
     def print(self, line: str) -> None:
-        """A line that stays."""
+        """Print a line that stays above the bars."""
         self._progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _show(self, row: int, stage: str, done: float | None, line: str) -> None:
@@ -74,7 +74,7 @@ _steps: dict[int, list[Step]] = {}  # by thread, the outermost first
 
 @contextmanager
 def step(name: str, done: Callable[[], float]) -> Iterator[None]:
-    """Tell of a step as long as it goes on."""
+    """Register a step while its block runs."""
     steps, own = _steps.setdefault(get_ident(), []), Step(name, done, time.monotonic())
     steps.append(own)
     try:
@@ -84,6 +84,6 @@ def step(name: str, done: Callable[[], float]) -> Iterator[None]:
 
 
 def longest_step() -> Step | None:
-    """Of the steps of all threads the one that began first."""
+    """The innermost step, over all threads, that began first."""
     innermost = [step for steps in list(_steps.values()) for step in steps[-1:]]
     return min(innermost, key=lambda step: step.start, default=None)

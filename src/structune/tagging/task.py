@@ -36,7 +36,7 @@ class TaggingTask(Task):
 
     estimator = "structune.tagging.tagger:SequenceTagger"
     learns = "to label sequences"
-    files = "Column files (also compressed): one token per line, its label last, a blank line after each sentence."
+    files = "Column files, also compressed: one token per line, label last, a blank line after each sentence."
     inputs = "Column files."
     parts = "tokens"
     reading_options = Format

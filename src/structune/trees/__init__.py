@@ -1,10 +1,10 @@
-"""Related tasks along a tree, each around the weights of its parent (Görnitz et al. 2011).
+"""Related tasks along a tree, such as organisms of a taxonomy (Görnitz et al. 2011).
 
-Organisms of a taxonomy, say. Begin with `MultitaskEstimator`, which takes any estimator that learns tasks.
+Begin with `MultitaskEstimator`, which fits an estimator for every node, drawn to the weights of its parent.
 
 - ``multitask``: the estimator
 - ``task_tree``: trees, and their files
-- ``tree_fit``: fits from the root to the leaves, how near each is to its parent, and what the estimator does
+- ``tree_fit``: fits from the root to the leaves, and the choice of how strongly nodes are drawn to parents
 """
 
 import lazy_loader

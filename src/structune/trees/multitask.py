@@ -1,4 +1,4 @@
-"""One estimator for the tasks of a tree, which share strength along it."""
+"""An estimator for related tasks along a tree."""
 
 from __future__ import annotations
 
@@ -28,49 +28,51 @@ _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
 @parameters
 class MultitaskEstimator(FitsOnExecutor):
-    """An estimator trained for every node of a tree of tasks, around the weights of its parent.
+    """Train one estimator for every node of a tree of related tasks, each drawn to the weights of its parent.
 
     Parameters
     ----------
     estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
-        Estimator that learns the tasks. Its `penalty` is the precision that `factors` multiply; its `tuning`
-        must be "auto" or None, which are the same here, and its `constraints` None.
+        Estimator for the tasks. Its `penalty` is the regularization strength that `factors` multiply. Its
+        `tuning` must be "auto" or None, which mean the same here, and its `constraints` None.
     tree : TaskTree, or what `TaskTree.from_nested` takes
         Tree of the tasks.
     tuning : None, "implicit", or an ImplicitTuner
-        How `gammas` and penalties are chosen. None, the default, tries `gammas` and `factors`. "implicit"
-        learns gamma and a precision for each group of weights, node by node, by the gradient of the held-out
-        loss. Smooth losses only.
+        Method that chooses gamma and the penalties of each node. None tries all `gammas` and `factors`.
+        "implicit" tunes gamma and one penalty for each group of weights along the gradient of the held-out
+        loss, and needs a smooth loss.
     gammas : sequence of float
-        How far the weights of a node are drawn to those of its parent, from 0, not at all, to 1. Of several,
-        each node gets the best on held-out examples of the tasks below it.
+        How strongly the weights of a node are drawn to those of its parent, from 0 (not at all) to 1. Of
+        several values, each node gets the best one on held-out examples of the tasks below it.
     factors : sequence of float
         Factors of the penalty to try, chosen in the same way as `gammas`.
     cv : float or int
         Share of the examples of each task that the choice holds out, such as 0.25, or number of
-        cross-validation folds, such as 5: slower, and better where tasks have few examples. Gene finders cut
-        sequences into several examples.
+        cross-validation folds, such as 5. Folds are slower, but better for tasks with few examples. Gene
+        finders cut sequences into several examples.
     n_jobs : int, optional
-        Number of nodes that are worked on side by side; -1 uses all cores.
+        Number of nodes that are trained in parallel; -1 uses all cores.
     random_state : int
-        Random seed of held-out examples.
+        Random seed of the held-out examples.
     verbose : int
-        Amount of progress output. 1 shows progress bars on a terminal, 2 keeps a line per iteration.
+        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     run : Run, optional
-        Where `fit` computes, for how long, and in which file it keeps its state: see `structune.running.Run`.
+        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     tree_ : TaskTree
+        The tree of the tasks.
     nodes_ : dict of str to dict
-        Of each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status".
+        For each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status".
     history_ : list of dict
+        Records of the progress of the fits.
 
     Notes
     -----
-    The model of a node minimises ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss``, w_p the weights of
-    its parent, over the examples of all tasks below it (Gornitz et al. 2011, equation 4). All tasks have the
-    structure of their union, with all of its attributes and labels.
+    The model of a node minimizes ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss`` over the examples of
+    all tasks below it, where w_p are the weights of its parent (Gornitz et al. 2011, equation 4). All tasks
+    have the structure of their union, with all attributes and labels.
 
     Examples
     --------
@@ -99,18 +101,18 @@ class MultitaskEstimator(FitsOnExecutor):
         return self.estimator._tolerance
 
     def fit(self, data: Mapping[str, tuple[Any, Any]]) -> Self:
-        """Learn all tasks.
+        """Fit the models of all nodes.
 
         Parameters
         ----------
         data : mapping of str to (X, y)
-            Of each task lists as the estimator takes them. Tasks of the tree that are missing here, or
-            have empty lists, are predicted by the nearest node above them that has examples.
+            Examples of each task, as lists that the estimator takes. Tasks that are missing, or have empty
+            lists, are predicted by the nearest node above them that has examples.
 
         Raises
         ------
         DataError
-            A task that is no leaf of the tree, or names what the estimator cannot use.
+            A task is not a leaf of the tree, or the estimator cannot use an example.
         """
         from sklearn.base import clone
 
@@ -119,12 +121,12 @@ class MultitaskEstimator(FitsOnExecutor):
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = clone(self.estimator)
         if not getattr(model, "_learns_tasks", False):
-            raise CapabilityError(f"{type(model).__name__} does not learn several tasks")
+            raise CapabilityError(f"{type(model).__name__} cannot be trained on a tree of tasks")
         if model.tuning == "auto":  # the tree's own tuning is what tunes
             model.tuning = None
         for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):
             if getattr(model, name, expected) != expected:
-                raise DataError(f"the estimator has {name}={getattr(model, name)!r}: expected {expected}")
+                raise DataError(f"the estimator must have {name}={expected}, not {getattr(model, name)!r}")
         self._check_ranges()
         tasks = list(data)
         sizes = [_n_sequences(task, data[task]) for task in tasks]
@@ -152,12 +154,12 @@ class MultitaskEstimator(FitsOnExecutor):
         return self
 
     def model(self, name: str) -> Any:
-        """The fitted estimator of a node: that of the nearest one above, if it had no examples.
+        """Return the fitted estimator of a node, or of the nearest node above if it had no examples.
 
         Raises
         ------
         DataError
-            No node of the tree.
+            The tree has no such node.
         """
         self._check_fitted("model_")
         node = next(n for n in reversed(self.tree_.path(name)) if n in self.weights_)
@@ -166,21 +168,22 @@ class MultitaskEstimator(FitsOnExecutor):
         return model
 
     def predict(self, task: str, X: Any, **options: Any) -> Any:
-        """What the estimator of a task predicts."""
+        """Predict with the estimator of a task; X and `options` are as in its `predict`."""
         return self.model(task).predict(X, **options)
 
     def score(self, task: str, X: Any, y: Any) -> float:
-        """What the estimator of a task scores."""
+        """Return the score of the estimator of a task on labeled examples."""
         return float(self.model(task).score(X, y))
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:
-        """Write the models of all nodes to one file, to be read by `structune.load`.
+        """Save the models of all nodes to one file, which `structune.load` reads.
 
         Parameters
         ----------
         path : path
+            File to write.
         extra : mapping, optional
-            More to keep in the header, as JSON; back in ``extra_`` of the models of nodes after loading.
+            Additional data (JSON) to save. After loading it is in ``extra_`` of the models of nodes.
         """
         self._check_fitted("model_")
         header, arrays = self.model_._pack_whole(dict(extra or self.model_.extra_))
@@ -201,11 +204,11 @@ class MultitaskEstimator(FitsOnExecutor):
         inner = {name.removeprefix(_PREFIX): a for name, a in arrays.items() if name.startswith(_PREFIX)}
         model, tree = unpack_model(header["estimator"], inner), TaskTree.from_newick(header["tree"])
         if not getattr(model, "_learns_tasks", False):
-            raise ModelFileError(f"found a model of several tasks made of {type(model).__name__}")
+            raise ModelFileError(f"{type(model).__name__} cannot be the model of a tree of tasks")
         names, weights = unpack_names("node", arrays), arrays["weights"]
         check_array(arrays, "weights", np.float64, (len(names), model._weights.size))
         if set(names) != set(header["nodes"]) or tree.root not in names or not all(n in tree for n in names):
-            raise ModelFileError("the nodes with weights are not those of the tree")
+            raise ModelFileError("the nodes with weights do not match the tree")
         parameters = {name: header["parameters"][name] for name in _SAVED}
         found = cls(model.__sklearn_clone__(), tree, **parameters)
         found.tree_, found.model_ = tree, model
@@ -216,12 +219,12 @@ class MultitaskEstimator(FitsOnExecutor):
 
 def _n_sequences(task: str, given: Any) -> int:
     if not isinstance(given, tuple | list) or len(given) != 2:
-        raise DataError(f"task {task!r}: found {type(given).__name__}, expected a pair of inputs and outputs")
+        raise DataError(f"task {task!r}: give a pair of inputs and outputs, not {type(given).__name__}")
     for values in given:
         if isinstance(values, str) or not isinstance(values, Sequence):
             kind = type(values).__name__
-            raise DataError(f"task {task!r}: found {kind}, expected lists of inputs and outputs")
+            raise DataError(f"task {task!r}: inputs and outputs must be lists, not {kind}")
     n, n_outputs = map(len, given)
     if n != n_outputs:
-        raise DataError(f"task {task!r}: found {n} inputs and {n_outputs} outputs, expected as many")
+        raise DataError(f"task {task!r}: there are {n} inputs, but {n_outputs} outputs")
     return n

@@ -1,4 +1,4 @@
-"""Trees of related tasks: the tasks are the leaves, and inner nodes what some of them share."""
+"""Trees of related tasks: leaves are tasks, and inner nodes are groups of tasks."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ _PLAIN = re.compile(r"[^\s(),:;'\[\]]+")
 
 
 class TaskTree:
-    """A rooted tree with a name for every node.
+    """A rooted tree of tasks in which every node has a name.
 
     Parameters
     ----------
     parents : mapping of str to str or None, or pairs
-        The parent of each node; None, or no entry, for the root.
+        Parent of each node. The root has the parent None, or no entry.
 
     Attributes
     ----------
     root : str
+        Name of the root.
     nodes : tuple of str
-        Every node after its parent; children in the order in which they were given.
+        All nodes, each after its parent; children are in the order in which they were given.
     leaves : tuple of str
         The tasks, in the order of `nodes`.
 
     Raises
     ------
     DataError
-        No node, two roots, a cycle, two nodes of a name.
+        There are no nodes, several roots, a cycle, or two nodes with the same name.
 
     Examples
     --------
@@ -55,20 +56,20 @@ class TaskTree:
         pairs = list(parents.items() if isinstance(parents, Mapping) else parents)
         for name, n in Counter(name for name, _ in pairs).items():
             if n > 1:
-                raise DataError(f"found {n} nodes of the name {name!r}, expected names that differ")
+                raise DataError(f"{n} nodes have the name {name!r}; names must be unique")
         known: dict[str, str | None] = dict(pairs)
         known |= {parent: None for _, parent in pairs if parent is not None and parent not in known}
         if not known:
-            raise DataError("found a tree without nodes, expected one at least")
+            raise DataError("the tree has no nodes")
         self._parent = known
         self._children: dict[str | None, list[str]] = {name: [] for name in (None, *known)}
         for name, parent in known.items():
             if not isinstance(name, str) or not name:
-                raise DataError(f"found the node {name!r}, expected a name")
+                raise DataError(f"the name of a node must be a string that is not empty, unlike {name!r}")
             self._children[parent].append(name)
         roots = self._children[None]
         if len(roots) > 1:
-            raise DataError(f"found the roots {', '.join(map(repr, roots))}, expected one")
+            raise DataError(f"a tree has one root, but here are several: {', '.join(map(repr, roots))}")
         self.nodes = tuple(self._below(roots[0])) if roots else ()
         if len(self.nodes) < len(known):
             way, node = list[str](), next(name for name in known if name not in self.nodes)
@@ -76,19 +77,19 @@ class TaskTree:
                 way.append(node)
                 node = known[node] or ""
             cycle = [*way[way.index(node) :], node]
-            raise DataError(f"found a cycle, expected a tree: {' -> '.join(cycle)}")
+            raise DataError(f"this is not a tree, since it has a cycle: {' -> '.join(cycle)}")
         self.root = roots[0]
         self.leaves = tuple(name for name in self.nodes if not self._children[name])
 
     @classmethod
     def from_nested(cls, nested: Any) -> Self:
-        """From dicts of dicts, whose keys are names.
+        """Make a tree from nested dicts.
 
         Parameters
         ----------
         nested : mapping or collection of str
-            What is below a node: a mapping, a collection of names of leaves, or nothing (None, or empty)
-            below a leaf. Several nodes at the top get a common parent, "root".
+            Each key is the name of a node, and its value what is below: a mapping, a collection of names of
+            leaves, or nothing (None or empty) for a leaf. Several nodes at the top get the parent "root".
         """
         pairs = list(_nested_pairs(nested, None))
         if sum(parent is None for _, parent in pairs) > 1:
@@ -97,15 +98,15 @@ class TaskTree:
 
     @classmethod
     def from_newick(cls, text: str) -> Self:
-        """From a tree in Newick format, without its branch lengths and comments.
+        """Make a tree from a text in Newick format. Branch lengths and comments are ignored.
 
-        Inner nodes without a name, or with a number, which is a support, get the names of the leaves below
-        them, joined by "+". Names with spaces or punctuation stand in single quotes.
+        Inner nodes without a name, or with a number (a support value), are named by the leaves below them,
+        joined by "+". Names with spaces or punctuation must be in single quotes.
         """
         return cls(_newick_pairs(text))
 
     def to_newick(self) -> str:
-        """The tree in Newick format, with the names of inner nodes."""
+        """Return the tree in Newick format, with the names of inner nodes."""
 
         def below(name: str) -> str:
             inner = ",".join(map(below, self._children[name]))
@@ -130,26 +131,27 @@ class TaskTree:
         return f"TaskTree.from_newick({self.to_newick()!r})"
 
     def parent(self, name: str) -> str | None:
-        """None for the root."""
+        """Return the parent of a node; None for the root."""
         return self._parent[self._known(name)]
 
     def children(self, name: str) -> tuple[str, ...]:
+        """Return the children of a node."""
         return tuple(self._children[self._known(name)])
 
     def path(self, name: str) -> tuple[str, ...]:
-        """The nodes from the root to `name`."""
+        """Return the nodes from the root to `name`."""
         found = [self._known(name)]
         while (parent := self._parent[found[-1]]) is not None:
             found.append(parent)
         return tuple(reversed(found))
 
     def leaves_below(self, name: str) -> tuple[str, ...]:
-        """The tasks of a node; a leaf is its own."""
+        """Return the tasks below a node; for a leaf, the leaf itself."""
         return tuple(node for node in self._below(self._known(name)) if not self._children[node])
 
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], ...]:
-        """The nodes by their distance from the root: each level can be worked on at once."""
+        """The nodes by their distance from the root, the root first."""
         found: list[tuple[str, ...]] = []
         level = [self.root]
         while level:
@@ -166,7 +168,7 @@ class TaskTree:
 
     def _known(self, name: str) -> str:
         if name not in self._parent:
-            raise DataError(f"found the task {name!r}, expected one of the tree: {', '.join(self.nodes)}")
+            raise DataError(f"the tree has no node {name!r}. Nodes: {', '.join(self.nodes)}")
         return name
 
 
@@ -175,7 +177,7 @@ def _nested_pairs(nested: Any, parent: str | None) -> Iterator[tuple[str, str | 
         return
     if isinstance(nested, str) or not hasattr(nested, "__iter__"):
         where = "tree" if parent is None else f"below {parent!r}"
-        raise DataError(f"{where}: found {nested!r}, expected a mapping, names or None")
+        raise DataError(f"{where}: {nested!r} is not a mapping, a list of names or None")
     for name in nested:
         yield name, parent
         if isinstance(nested, Mapping):
@@ -191,17 +193,17 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            what = "expected a quote or bracket that ends, or a length"
-            raise DataError(f"Newick: found {text[place : place + 20]!r}, {what}")
+            what = "an open quote or bracket, or a missing branch length"
+            raise DataError(f"Newick: {text[place : place + 20]!r} cannot be read ({what})")
         place, form = match.end(), str(match.lastgroup)
         token, above = str(match[form]), parents[at]
         if is_whole and form in ("mark", "quoted", "plain"):
-            raise DataError(f"Newick: found {token[:20]!r} behind a semicolon, expected one tree")
+            raise DataError(f"Newick: {token[:20]!r} follows the semicolon; give only one tree")
         if form == "quoted" or (form == "plain" and not (at in inner and _is_number(token))):
             token = token.replace("''", "'") if form == "quoted" else token
             if names[at]:
                 shown = f"{names[at]} {token}"[:40]
-                raise DataError(f"Newick: found {shown!r}, expected names with spaces in single quotes")
+                raise DataError(f"Newick: put names with spaces in single quotes, such as {shown!r}")
             names[at] = token
         elif form != "mark":  # lengths, comments, and numbers behind inner nodes, which are supports
             continue
@@ -209,14 +211,14 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
             is_whole = True
         elif token == "(":
             if names[at] or at in inner:
-                raise DataError("Newick: found '(' behind a node, expected a comma between")
+                raise DataError("Newick: '(' follows a node; a comma is missing between them")
             inner.add(at)
             n_levels += 1
             if n_levels > _MOST_LEVELS:
-                raise DataError(f"Newick: found more than {_MOST_LEVELS} levels of parentheses")
+                raise DataError(f"Newick: there are more than {_MOST_LEVELS} levels of parentheses")
             parents.append(at)
         elif above is None:
-            raise DataError(f"Newick: found {token!r} outside of parentheses")
+            raise DataError(f"Newick: {token!r} is outside of parentheses")
         elif token == ",":
             parents.append(above)
         else:
@@ -226,14 +228,14 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
             at = len(names)
             names.append("")
     if n_levels:
-        raise DataError(f"Newick: found {n_levels} parentheses that do not end")
+        raise DataError(f"Newick: {n_levels} parentheses are not closed")
     if not inner and not names[0]:
-        raise DataError("Newick: found 0 trees, expected one")
+        raise DataError("Newick: there is no tree")
     # the names of the leaves of each node, from behind
     below: dict[int | None, list[str]] = defaultdict(list)
     for node, parent in reversed([*enumerate(parents)]):  # children come before their parents here
         if node not in inner and not names[node]:
-            raise DataError("Newick: found a leaf without a name, expected one")
+            raise DataError("Newick: a leaf has no name")
         leaves = below.pop(node, [names[node]])
         names[node] = names[node] or "+".join(reversed(leaves))
         below[parent] += leaves

@@ -1,4 +1,4 @@
-"""Weights for every node of a tree of tasks, each drawn to those of its parent, and how much it is drawn."""
+"""Fits of the nodes of a tree of tasks, each drawn to the weights of its parent, and the choice of priors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def node_risks(
     """The risk of each node that has examples below it: the loss over those of all its tasks, by `shards`."""
     for task in shards:
         if task not in tree.leaves:
-            raise DataError(f"found the task {task!r}, expected one of {', '.join(map(repr, tree.leaves))}")
+            raise DataError(f"the tree has no leaf {task!r}. Leaves: {', '.join(map(repr, tree.leaves))}")
     pieces = {task: cut_shard(structure, shard) for task, shard in shards.items() if len(shard)}
     if executor is not None:
         for of_task in pieces.values():
@@ -78,7 +78,7 @@ def node_risks(
         if below:
             found[node] = Risk(structure, loss, below, executor, hessian)
     if not found:
-        raise DataError("found no example of any task, expected one at least")
+        raise DataError("there are no examples of any task")
     return found
 
 
@@ -166,7 +166,7 @@ class NodeGrid:
             if values is None or not all(value in _NUMBERS for value in values):
                 raise DataError(f"{name}={given!r}: expected a sequence of numbers")
             if not values:
-                raise DataError(f"found no {name} to try, expected one at least")
+                raise DataError(f"{name} is empty: give at least one number")
             object.__setattr__(self, name, list(map(float, values)))  # plain numbers, as for a file
 
     def priors(self, precision: FloatArray, is_root: bool) -> list[NodePrior]:
@@ -186,11 +186,11 @@ def choose_priors(
     monitor: Monitor | None = None,
     **options: Any,
 ) -> dict[str, NodePrior]:
-    """Of each node the prior of the lowest held-out loss on the tasks below it, its parent being fixed.
+    """For each node, the prior with the lowest held-out loss on the tasks below it; its parent is fixed.
 
-    So the grid is tried once a node, and not in all combinations (Gornitz et al. 2011, section 2). Of losses
-    that bound the cost of predictions, that cost itself is what is held out. Of equals the strongest prior is
-    taken, and so it is where nothing below a node is held out. Options are those of `fit_l2`.
+    So the grid is tried once per node, not in all combinations (Gornitz et al. 2011, section 2). For losses
+    that bound the cost of predictions, the held-out loss is that cost. Of equally good priors the strongest
+    is taken, also if nothing below a node is held out. Options are those of `fit_l2`.
     """
     monitor, executor = monitor or Monitor(), executor or ThreadExecutor(1)
     options["monitor"] = monitor
@@ -248,11 +248,11 @@ def tune_priors(
     tuner: ImplicitTuner,
     monitor: Monitor | None = None,
 ) -> dict[str, NodePrior]:
-    """Of each node gamma and the precisions of least held-out loss, its parent being fixed.
+    """For each node, gamma and the penalties with the lowest held-out loss; its parent is fixed.
 
-    From the root down, each search from the precisions of the node above; those of `tuner` are for the root.
-    A node of which nothing is held out gets these, and its parent's weights for a mean. A search that was
-    interrupted raises `KeyboardInterrupt`.
+    Works from the root down. Each search begins at the penalties of the node above, and at the root with
+    those of `tuner`. A node without held-out examples gets these, and its parent's weights as mean. An
+    interrupted search raises `KeyboardInterrupt`.
     """
     monitor = monitor or Monitor()
     chosen: dict[str, NodePrior] = {}
@@ -307,7 +307,7 @@ def learn_tasks(
     groups: Groups,
     run: PreparedRun,
 ) -> tuple[TuningResult, dict[str, Solution], dict[str, dict[str, Any]]]:
-    """The result of the root, the fits of all nodes, and what is told of each."""
+    """The result of the root, the fits of all nodes, and the entries of `nodes_`."""
     # groups of the examples are numbers of sequences, and `task_of` has the number of the task of each
     shard, loss, task = examples.shard, model._make_loss(), task_of[np.asarray(examples.groups)]
     # one encoding of all tasks is dealt out: nodes share the structure, and weights mean the same in all

@@ -133,7 +133,7 @@ def test_what_it_cannot_answer():
         "cost": lambda: structure.best(w, shard, np.ones(1)),
         "within": lambda: structure.linearize(w, shard, within=True),
     }.items():
-        with pytest.raises(CapabilityError, match=f"'linear' has no exact '{ability}'"):
+        with pytest.raises(CapabilityError, match=f"'linear' does not support '{ability}'"):
             question()
     with pytest.raises(CapabilityError, match="LogLoss needs 'log_partition'"):
         Risk.over(structure, LogLoss(), shard)

@@ -183,24 +183,24 @@ def test_a_track_that_marks_coding_bases(tmp_path):
     model.save(tmp_path / "m.structune")
     again = structune.load(tmp_path / "m.structune")
     assert again.predict(test, tracks=known) == model.predict(test, tracks=known)
-    with pytest.raises(DataError, match=r"found tracks of shape \(\d+, 0\), expected \(\d+, 1\)"):
+    with pytest.raises(DataError, match=r"the tracks have the shape \(\d+, 0\), but must have \(\d+, 1\)"):
         model.predict(test)
 
 
 @pytest.mark.parametrize(
     ("tracks", "message"),
     [
-        (3, "found tracks=3, expected a list of arrays"),
-        ([], "found tracks of 0 sequences, expected those of 1"),
-        (["a"], "c: found tracks 'a', expected an array of numbers"),
-        ([np.zeros((28, 1))], r"c: found tracks of shape \(28, 1\), expected \(29, 1\)"),
-        ([np.full((29, 1), np.nan)], "c: found a track that is not finite"),
+        (3, "tracks=3 must be a list of arrays"),
+        ([], "there are tracks for 0 sequences, but 1 seq"),
+        (["a"], "c: the tracks 'a' are not an array of numbers"),
+        ([np.zeros((28, 1))], r"c: the tracks have the shape \(28, 1\), but must have \(29, 1\)"),
+        ([np.full((29, 1), np.nan)], "c: the tracks have numbers that are not finite"),
     ],
 )
 def test_wrong_tracks(tracks, message):
     with pytest.raises(DataError, match=message):
         finder().fit([TINY], tracks=tracks)
-    with pytest.raises(DataError, match=r"c: found tracks of shape \(29, 2\), expected \(29, 1\)"):
+    with pytest.raises(DataError, match=r"c: the tracks have the shape \(29, 2\), but must have \(29, 1\)"):
         finder().fit([TINY, TINY], tracks=[np.zeros((29, 1)), np.zeros((29, 2))])
 
 
@@ -227,7 +227,7 @@ def test_files_with_wrong_tables_are_refused(model, tmp_path, tables):
         wide = tables.ndim == 2 and tables.shape[1] == 1
         arrays["tables"] = np.repeat(tables, arrays["tables"].shape[1], axis=1) if wide else tables
     save_model(tmp_path / "m.structune", "genes", header, arrays)
-    with pytest.raises(ModelFileError, match=r"found (no )?tables"):
+    with pytest.raises(ModelFileError, match="tables"):
         structune.load(tmp_path / "m.structune")
 
 
@@ -268,8 +268,8 @@ def test_wrong_options(options, message):
         (([TINY, "ACGT"], [[GENE]]), "y has the genes of 1 sequences, but X has 2"),
         (([TINY], None, None, ["a", "b"]), r"groups have the shape \(2,\), but must have \(1,\)"),
         (([TINY], [[3]]), "c: a gene must be a Transcript, not int"),
-        (([TINY], [None]), "c: genes must be a list of Transcript, not NoneType"),
-        (([TINY], None, [[1.0], [1.0, 2.0]]), "of several shapes"),
+        (([TINY], [None]), "c: the genes must be a list, not NoneType"),
+        (([TINY], None, [[1.0], [1.0, 2.0]]), "weights must be an array of shape \\(1,\\)"),
     ],
 )
 def test_wrong_input(arguments, message):

@@ -123,10 +123,10 @@ def test_hints_of_true_genes_gain(finder, monkeypatch):
 @pytest.mark.parametrize(
     ("hints", "message"),
     [
-        (3, "found hints=3, expected a list of lists of Hint"),
-        ([], "found hints of 0 sequences, expected those of 1"),
-        ([None], "expected a list of lists of Hint"),
-        ([[Hint("c0", "exon", 1, 2)]], "c0: found Hint"),
+        (3, "hints=3 must be a list of lists of Hint"),
+        ([], "there are hints for 0 sequences, but 1 seq"),
+        ([None], "must be a list of lists of Hint"),
+        ([[Hint("c0", "exon", 1, 2)]], "c0: Hint.* is not a valid Hint"),
         ([[Hint("c0", "CDS", 1.5, 2)]], "0 <= start < end"),
         ([[Hint("c0", "CDS", 1, 10**400)]], "0 <= start < end"),
         ([[Hint("c0", "CDS", 1, 2, "?")]], "a strand"),
@@ -189,14 +189,14 @@ def test_hints_that_genes_of_the_model_can_have():
     [
         (("donor", 7, 8, "+"), "donors that are not GT", {}),
         (("acceptor", 7, 8, "."), "acceptors that are not AG", {}),
-        (("intron", 22, 28, "+"), "introns of less than 7 bases, the shortest of the model", {"shortest": 7}),
+        (("intron", 22, 28, "+"), "introns shorter than 7 bases, the minimum of the model", {"shortest": 7}),
         (("intron", 5, 17, "+"), "introns that do not begin with GC and end with AG", {"donors": ("GC",)}),
-        (("start", 2, 5, "-"), "on the strand where the model has no genes", {"strands": "forward"}),
-        (("CDS", 2, 5, "-"), "on the strand where the model has no genes", {"strands": "forward"}),
+        (("start", 2, 5, "-"), "on the reverse strand, where the model has no genes", {"strands": "forward"}),
+        (("CDS", 2, 5, "-"), "on the reverse strand, where the model has no genes", {"strands": "forward"}),
         (("intron", 5, 17, "+", 0.0), "without support", {}),
         (("intron", 5, 31, "+"), "beyond the end of their sequence", {}),
         (("CDS", 30, 99), "beyond the end of their sequence", {}),
-        (("CDS", 5, 99), "reach beyond the end of their sequence, and count within it", {}),
+        (("CDS", 5, 99), "reach beyond the end of their sequence, and are used only within it", {}),
     ],
 )
 def test_why_hints_have_no_effect(hint, reason, options):
@@ -213,10 +213,10 @@ def test_hints_and_regions_without_effect_are_told(finder):
     ]
     with pytest.warns(UnusedEvidenceWarning) as told:
         finder.predict([text], hints=[hints], avoid=[[(n - 3, n + 3), (n, n + 1)]])
-    place = "reach beyond the end of their sequence, and count within it"
+    place = "reach beyond the end of their sequence, and are used only within it"
     assert [str(one.message).split(". Do they")[0] for one in told] == [
-        f"avoid: 1 of 2 have no effect where they are: 1 beyond the end of their sequence. 1 of 2 {place}",
-        f"hints: 1 of 3 have no effect where they are: 1 donors that are not GT. 1 of 3 {place}",
+        f"avoid: 1 of 2 have no effect: 1 beyond the end of their sequence. 1 of 2 {place}",
+        f"hints: 1 of 3 have no effect: 1 donors that are not GT. 1 of 3 {place}",
     ]
     unused = {}
     stop = [Hint("c", "stop", 0, 3, "+")]  # nothing is before it

@@ -88,15 +88,18 @@ def test_what_is_skipped_is_named(location, qualifier, reason, span):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "x.gb: found no records, expected some"),
-        (">c\nACGT\n", "x.gb:1: found '>c', expected LOCUS"),
-        (record() + "c\tx\tCDS\n", r"x.gb:12: found 'c\tx\tCDS', expected LOCUS (GFF3 begins with"),
-        ("\n" + record()[:-4], "x.gb:11: found the end of the file, expected '//' before it"),
-        (record(n=61), "x.gb:1: found 60 bases, expected 61 as the LOCUS line says"),
-        (record() + record(n=0, bases=""), "x.gb:12: record 'r1': found no sequence, expected one"),
-        (record(bases="acgeu" * 12), "x.gb:1: position 4 (from 1): found 'E', expected one of"),
-        (record() + record(), "x.gb:12: found the name 'r1' again, first in 1"),
-        ("LOCUS\n//\n", "x.gb:1: found a record that cannot be read"),
+        ("", "x.gb: the file has no records"),
+        (">c\nACGT\n", "x.gb:1: '>c' is not the LOCUS line"),
+        (
+            record() + "c\tx\tCDS\n",
+            r"x.gb:12: 'c\tx\tCDS' is not the LOCUS line of a record (GFF3 begins with",
+        ),
+        ("\n" + record()[:-4], "x.gb:11: the last record is cut off"),
+        (record(n=61), "x.gb:1: the record has 60 bases, but its LOCUS line says 61"),
+        (record() + record(n=0, bases=""), "x.gb:12: record 'r1' has no sequence"),
+        (record(bases="acgeu" * 12), "x.gb:1: position 4: 'E' is not one of"),
+        (record() + record(), "x.gb:12: the name 'r1' was already used in line 1"),
+        ("LOCUS\n//\n", "x.gb:1: the record cannot be read"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, message):

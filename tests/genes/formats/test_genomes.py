@@ -45,10 +45,14 @@ def test_genes_across_the_origin():
 @pytest.mark.parametrize(
     ("annotation", "sequences", "message"),
     [
-        (GFF, ">b\nACGT\n", "<input>: found 1 transcripts on 'c', the first 'p', expected a sequence"),
-        (GFF, ">c\nACGT\n", "<input>: transcript 'p': found its end at 9, expected it within the 4 bases"),
-        (GFF, None, "<input>: found no sequences, expected some"),
-        ("c\tx\tCDS\t1\t6\n//\n", None, "expected LOCUS"),
+        (
+            GFF,
+            ">b\nACGT\n",
+            "<input>: there is no sequence named 'c', on which 1 transcripts lie (the first is 'p')",
+        ),
+        (GFF, ">c\nACGT\n", "<input>: transcript 'p' ends at 9, but 'c' has only 4 bases"),
+        (GFF, None, "<input>: the file has no sequences"),
+        ("c\tx\tCDS\t1\t6\n//\n", None, "is not the LOCUS line"),
     ],
 )
 def test_what_is_wrong_is_named(annotation, sequences, message):
@@ -70,7 +74,9 @@ def test_genes_that_ends_of_sequences_cut_are_skipped(strand, start, end):
     """Whatever the file says of them; genes that end there are whole."""
     gff = f"##gff-version 3\nc\tx\tCDS\t{start}\t{end}\t.\t{strand}\t0\tID=p\n"
     (c,) = read(gff, ">c\nccATGccATGccATGc\n")
-    assert c.skipped == (Skipped("c", "p", "incomplete: cut off by an end of its sequence", (start - 1, end)),)
+    assert c.skipped == (
+        Skipped("c", "p", "incomplete: cut off by an end of its sequence", (start - 1, end)),
+    )
     (c,) = read("##gff-version 3\nc\tx\tCDS\t1\t9\t.\t+\t0\tID=p\n", ">c\naugccauaa\n")
     assert [t.name for t in c.transcripts] == ["p"]
 
@@ -97,7 +103,7 @@ def added(exons, stop_codon="auto", text=GENE):
 def test_stop_codons_are_added_where_one_follows():
     found, told = added(((3, 12),))
     assert found == WHOLE
-    assert told[0] == "x.gb: 1 of 1 transcripts end before a stop codon, which was added to them"
+    assert told[0] == "x.gb: 1 of 1 transcripts end directly before a stop codon, which was added to them"
     assert added(((3, 6), (9, 12)))[0] == ((3, 6), (9, 15))
     # there already, none follows, no whole codons, nothing follows
     for exons in (WHOLE, ((3, 9),), ((3, 11),), ((3, 22),)):

@@ -123,7 +123,7 @@ def part(start, end, phase=".", strand="+"):
         ([part(1, 9, 0, "-"), part(21, 29, 0)], "parts on two contigs or strands", None),
         ([part(1, 9), line(attributes="ID=p", contig="d")], "parts on two contigs or strands", None),
         ([part(1, 9), part(9, 29)], "parts overlap (a programmed frameshift?)", (0, 29)),
-        ([part(1, 10, 0), part(21, 29, 0)], "phase 0, 2 by the lengths of the parts", (0, 29)),
+        ([part(1, 10, 0), part(21, 29, 0)], "phase 0, but 2 by the lengths of the parts", (0, 29)),
     ],
 )
 def test_what_is_skipped_is_named(lines, reason, span):
@@ -133,24 +133,26 @@ def test_what_is_skipped_is_named(lines, reason, span):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (cds(1, 9, attributes='gene_id "g";'), "found 'gene_id \"g\";', which is GTF"),
-        (line(start=0), "found the span 0 to 9, expected a start from 1 to the end"),
-        (line(end="9" * 5000), "found the span '1' to '9999"),
-        (line(strand="."), "found the strand '.' of a CDS, expected '+' or '-'"),
-        (line(phase="x"), "found the phase 'x' of a CDS, expected 0, 1, 2 or '.'"),
-        (line(score="high"), "found the score 'high', expected a number or '.'"),
-        ("c x CDS 1 9 . + 0 ID=p\n", "found 1 columns, expected 9 between tabs"),
-        (">c\nACGT\n", "found '>c', expected ##FASTA before sequences"),
-        (line(attributes="ID=p") * 2, "found a part of a CDS again, first in 2"),
+        (cds(1, 9, attributes='gene_id "g";'), "the attributes 'gene_id \"g\";' are GTF"),
+        (line(start=0), "the start must be at least 1 and at most the end; here they are 0 and 9"),
+        (line(end="9" * 5000), "start and end must be whole numbers from 1, not '1' and '9999"),
+        (line(strand="."), "the strand of a CDS must be '+' or '-', not '.'"),
+        (line(phase="x"), "the phase of a CDS must be 0, 1, 2 or '.', not 'x'"),
+        (line(score="high"), "the score must be a number or '.', not 'high'"),
+        ("c x CDS 1 9 . + 0 ID=p\n", "a line must have 9 columns between tabs, not 1"),
+        (">c\nACGT\n", "'>c' is a sequence: ##FASTA must come before"),
+        (line(attributes="ID=p") * 2, "the part of a CDS was already given in line 2"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, message):
     path = tmp_path / "x.gff3"
     path.write_text(HEADER + text)
-    number = 1 + (text.count("\n") if "again" in message else 1)
+    number = 1 + (text.count("\n") if "already" in message else 1)
     with pytest.raises(DataError, match=re.escape(f"x.gff3:{number}: {message}")):
         read_gff3(path)
-    with pytest.raises(DataError, match=r"<input>:1: found the name '\\udcff'"):
+    with pytest.raises(
+        DataError, match=r"<input>:1: a name must be UTF-8 text and not empty, unlike '\\udcff'"
+    ):
         read_gff3(io.BytesIO(line(attributes="ID=\xff").encode("latin-1")))
 
 
@@ -166,7 +168,9 @@ def test_marks_of_parents():
 
 def test_files_without_coding_parts_are_told():
     """Such as those of assemblers of transcripts."""
-    with pytest.warns(UserWarning, match="found no CDS among 3 features, so no gene: 2 exon, 1 mRNA"):
+    with pytest.warns(
+        UserWarning, match="there are no genes, since none of 3 features is a CDS: 2 exon, 1 mRNA"
+    ):
         assert read(MRNA, line("exon", 1, 9), line("exon", 21, 29)) == ([], [])
 
 
@@ -227,7 +231,7 @@ def test_attributes_may_be_anything():
     for before in ("", "a" * 50_000 + ";", 'a "b c";', "a b c;"):
         (found,), _ = read_any(line(end=6, phase=0, attributes=f'{before}gene_id "g"transcript_id t;'))
         assert (found.name, found.gene) == ("t", "g")
-    with pytest.raises(DataError, match=r"1: found 'gene_id .*expected transcript_id"):
+    with pytest.raises(DataError, match=r"1: 'gene_id .*lacks transcript_id"):
         read_any(line(phase=0, attributes='gene_id "g";'))
     (found,), _ = read_any(line(phase=0, attributes='ID=g;Note=the "best" gene'), read_annotation)
     assert found.name == "g"

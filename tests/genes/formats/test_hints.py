@@ -69,12 +69,12 @@ def test_introns_of_several_alignments():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("chr1\tx\n", "1: found 2 columns, expected 9"),
-        (AUGUSTUS.replace("101\t200", "201\t200"), "2: found the span 201 to 200"),
-        (AUGUSTUS.replace("mult=12", "mult=many"), "2: found the support 'many', expected a number >= 0"),
-        (PROTHINT.replace("\t+\t", "\t?\t", 1), r"1: found the strand '\?', expected"),
-        ("chr1\t100\t200\t1\t5\t+\t100\t200\t0\n", "1: found"),  # BED is no table of STAR
-        ("chr1\tx\texon\t1\t9\t.\t+\t.\tID=e\n", "found no hint among 1 features: 1 exon .x.. Hints are fea"),
+        ("chr1\tx\n", "1: a line must have 9 columns between tabs, not 2"),
+        (AUGUSTUS.replace("101\t200", "201\t200"), "2: the start must be .* 201 and 200"),
+        (AUGUSTUS.replace("mult=12", "mult=many"), "2: the support must be a number >= 0, not 'many'"),
+        (PROTHINT.replace("\t+\t", "\t?\t", 1), r"1: the strand must be .*, not '\?'"),
+        ("chr1\t100\t200\t1\t5\t+\t100\t200\t0\n", "1: the score must be"),  # BED is no table of STAR
+        ("chr1\tx\texon\t1\t9\t.\t+\t.\tID=e\n", "none of 1 features is a hint: 1 exon .x.. Hints must have"),
     ],
 )
 def test_wrong_files(text, message):
@@ -97,7 +97,7 @@ def test_regions_to_avoid():
     found = read_regions(io.StringIO(BARRNAP))
     assert found == {"chr1": [(100, 1600), (1700, 1776)], "chr2": [(4, 9)]}
     assert read_regions(io.StringIO("##gff-version 3\n")) == {}
-    with pytest.raises(DataError, match=r"found no region to avoid among 5 features: 3 CDS .miniprot."):
+    with pytest.raises(DataError, match=r"none of 5 features is a region to avoid: 3 CDS .miniprot."):
         read_regions(io.StringIO(MINIPROT))
     told = r"2 of 3 lines are not used: 1 similarity \(blastn\), 1 mRNA"
     text = gff("similarity", source="blastn") + gff("mRNA", "tRNA")
@@ -105,7 +105,7 @@ def test_regions_to_avoid():
         assert read_regions(io.StringIO(text)) == {"c": [(1, 10)]}
     with pytest.warns(UnusedEvidenceWarning, match="1 of 2 lines are not used: 1 BED features of length 0"):
         assert read_regions(io.StringIO("tracks\t0\t9\nc\t7\t7\n")) == {"tracks": [(0, 9)]}
-    with pytest.raises(DataError, match="found the span 8 to 6"):
+    with pytest.raises(DataError, match="here they are 8 and 6"):
         read_regions(io.StringIO("c\t7\t6\n"))
 
 
@@ -123,7 +123,7 @@ def test_hints_that_are_not_used_are_told():
         "<input>: 5 of 6 lines are not used: 3 ep (w2h), 1 exonpart (w2h), 1 nonexonpart (repmask). "
         "Used: intron."
     ]
-    with pytest.raises(DataError, match=r"found no hint among 2 features: 1 ep \(x\), 1 exonpart \(x\)"):
+    with pytest.raises(DataError, match=r"none of 2 features is a hint: 1 ep \(x\), 1 exonpart \(x\)"):
         read(gff("ep", "exonpart"))
     with pytest.warns(UnusedEvidenceWarning, match="the file has no features"):
         assert read("##gff-version 3\n") == {}
@@ -147,8 +147,8 @@ def test_repeats_and_all_of_bed_are_regions(text):
     ("sample", "advice"),
     [
         ("SJ.out.tab", "SJ.out.tab of STAR: junctions are read by --hints"),
-        ("RepeatMasker .out", r"a table of RepeatMasker \(.out\): RepeatMasker -gff writes GFF"),
-        ("rmsk of UCSC", "a table of RepeatMasker at UCSC: `cut -f 6-8` makes BED"),
+        ("RepeatMasker .out", r"a table of RepeatMasker \(.out\): run RepeatMasker -gff, which writes GFF"),
+        ("rmsk of UCSC", "a table of RepeatMasker at UCSC: convert it to BED with `cut -f 6-8`"),
         ("EMBL", "EMBL: convert it to GFF3 first"),
     ],
 )

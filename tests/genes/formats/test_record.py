@@ -57,20 +57,26 @@ def test_proteins():
     assert protein("A") == ""
     assert Transcript("c", "+", ((0, 6),), "t", "g", partial=(True, False)).protein("GTGCCC", 11) == "VP"
     for code in (7, "11", True):
-        with pytest.raises(DataError, match=r"found the genetic code .*, expected one of 1, 2"):
+        with pytest.raises(DataError, match=r"there is no genetic code .*. Codes: 1, 2"):
             protein("ATG", code)
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (("c", "x", ((0, 3),), "t", "g"), "transcript 't': found the strand 'x', expected '+' or '-'"),
-        (("c", "+", (), "t", "g"), "transcript 't': found no coding parts"),
-        (("c", "+", ((-1, 3),), "t", "g"), "transcript 't': found its start at -1, expected 0 or more"),
-        (("c", "+", ((3, 3),), "t", "g"), "transcript 't': found a part from 3 to 3, expected its start"),
-        (("c", "+", ((0, 3), (2, 5)), "t", "g"), "'t': found a part that starts at 2 after one that ends"),
-        (("", "+", ((0, 3),), "t", "g"), "found the name '', expected UTF-8 text"),
-        (("c", "+", ((0, 3),), "\udcff", "g"), "found the name '\\udcff', expected UTF-8 text"),
+        (("c", "x", ((0, 3),), "t", "g"), "transcript 't': the strand must be '+' or '-', not 'x'"),
+        (("c", "+", (), "t", "g"), "transcript 't': there are no coding parts"),
+        (("c", "+", ((-1, 3),), "t", "g"), "transcript 't': the start must be 0 or more, not -1"),
+        (
+            ("c", "+", ((3, 3),), "t", "g"),
+            "transcript 't': the start of each part must be below its end, not 3 and 3",
+        ),
+        (
+            ("c", "+", ((0, 3), (2, 5)), "t", "g"),
+            "'t': parts must be in order without overlap, but one ends at 3",
+        ),
+        (("", "+", ((0, 3),), "t", "g"), "a name must be UTF-8 text and not empty, unlike ''"),
+        (("c", "+", ((0, 3),), "\udcff", "g"), "a name must be UTF-8 text and not empty, unlike '\\udcff'"),
     ],
 )
 def test_transcripts_are_checked(fields, message):
@@ -80,7 +86,7 @@ def test_transcripts_are_checked(fields, message):
 
 def test_transcripts_lie_within_their_sequence():
     assert AnnotatedSequence("c", SEQUENCE, (FORWARD,)).skipped == ()
-    message = "transcript 't': found its end at 26, expected it within the 25 bases of 'c'"
+    message = "transcript 't' ends at 26, but 'c' has only 25 bases"
     with pytest.raises(DataError, match=message):
         AnnotatedSequence("c", SEQUENCE[:25], (FORWARD,))
 

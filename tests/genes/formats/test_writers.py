@@ -68,8 +68,8 @@ def test_round_trip(original):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ([T, U, T], "transcript 'g1.t1': found the name again, expected another one"),
-        ([T, Transcript("c", "+", ((0, 3),), "x", "g1")], "gene 'g1': found it on two contigs or strands"),
+        ([T, U, T], "the name 'g1.t1' belongs to 2 transcripts"),
+        ([T, Transcript("c", "+", ((0, 3),), "x", "g1")], "gene 'g1' lies on two contigs or strands"),
     ],
 )
 def test_what_cannot_be_written_is_named(written, message):
@@ -171,9 +171,9 @@ def test_odd_sequences():
     (record,) = SeqIO.parse(io.StringIO(written([named])), "genbank")
     assert str(record.seq).upper() == "ACGTN"
     two = [Transcript("c", strand, ((0, 9),), strand, "g") for strand in "+-"]
-    with pytest.raises(DataError, match="gene 'g': found it on two strands"):
+    with pytest.raises(DataError, match="gene 'g' lies on two strands"):
         written([AnnotatedSequence("c", "ATGGCCTAA", tuple(two))])
-    with pytest.raises(DataError, match="found the genetic code 99"):
+    with pytest.raises(DataError, match="there is no genetic code 99"):
         written(GENOME, 99)
     assert written([]) == written([AnnotatedSequence("empty", "")]) == ""
 

@@ -100,7 +100,7 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, m
     args = ["train", "prokaryotic-genes", "-m", path, "--penalty", 1, *QUIET, *fa]
     for given in ([folder / "a.gff3", "--code", 11], [folder / "none.gff3"]):
         result = run(*args, *given)
-        assert "learned by" not in result.stderr
+        assert "so training uses" not in result.stderr
         assert "an internal stop codon, but none with genetic code 4" in result.stderr
         n_skipped = int(re.search(r"skipped (\d+) genes", result.stderr)[1])
         assert re.search(f"skipped +{n_skipped} of these genes", result.stdout)
@@ -201,11 +201,11 @@ def test_closed_ends_and_gaps(model, tmp_path):
 def test_bad_sequences_are_skipped(files, model, tmp_path):
     text = (files / "test.fa").read_text()
     (tmp_path / "x.fa").write_text(f">bad\nACGT!\n{text}>{TEST[0].name}\nACGT\n")
-    assert "found '!'" in fail("genes", tmp_path / "x.fa", "-m", model)
+    assert "'!' is not one of" in fail("genes", tmp_path / "x.fa", "-m", model)
     result = run("genes", tmp_path / "x.fa", "-m", model, "--skip-bad", *QUIET)
     assert result.exit_code == 1
     assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
-    assert "x.fa:2: position 5 (from 1): found '!'" in result.stderr
+    assert "x.fa:2: position 5: '!' is not" in result.stderr
     assert "skipped 2 sequences" in result.stderr
 
 
@@ -280,10 +280,10 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
 def test_names_of_tasks(files, tmp_path):
     for given in ("x.gb", "in/x.gbk", "x.GBFF.gz", "x.gff3.gz", "x.gz", "x", "x=a.gb", "x=in/a=b.gb"):
         message = fail(*train_tree(files, given), "-m", files / "n.structune")
-        assert "no leaf of the tree is called 'x'. The leaves are a, b, c, d; NAME=FILE says" in message
+        assert "no leaf of the tree is called 'x'. The leaves are a, b, c, d. Write NAME=FILE" in message
     (tmp_path / "tree.json").write_text('{"ab": {"a": null, "b": {}}, "cd": ["c", "e"]}')
     args = ["train", "prokaryotic-genes", files / "test.gb", "-m", tmp_path / "m"]
-    assert "The leaves are a, b, c, e;" in fail(*args, "--tree", tmp_path / "tree.json")
+    assert "The leaves are a, b, c, e." in fail(*args, "--tree", tmp_path / "tree.json")
     for name, text, message in (
         ("nwk", b"\xff(a,b);", "'utf-8' codec"),
         ("json", b"((a,b)", "Expecting value"),
@@ -302,7 +302,7 @@ def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
 def test_what_is_wrong_is_named(files, model, along_tree, tmp_path):
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
     message = fail(*train_tree(files, *both), "-m", tmp_path / "m.structune", *QUIET)
-    assert "--sequences is given 1 times, for 2 files to learn from." in message
+    assert "--sequences is given 1 times, for 2 training files." in message
     assert not (tmp_path / "m.structune").exists()
     path = along_tree[0]
     message = fail("evaluate", "genes", path, files / "test.gb")
@@ -320,7 +320,7 @@ def test_models_of_other_tasks(files, tmp_path):
     tagger = MultitaskEstimator(SequenceTagger(), ["a"], gammas=[1.0], factors=[1.0])
     tagger.fit({"a": ([[["x"], ["z"]]], [["y", "n"]])}).save(tmp_path / "m")
     message = fail("genes", files / "test.fa", "-m", tmp_path / "m", "--task", "a")
-    assert "found a model of class SequenceTagger, expected a gene finder" in message
+    assert "the model is of class SequenceTagger, but a gene finder is needed" in message
 
 
 def test_metagenomes(files, model, tmp_path):
@@ -330,7 +330,7 @@ def test_metagenomes(files, model, tmp_path):
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert sum(map(len, found.values())) == sum(not any(t.partial) for genes in expected for t in genes)
     message = fail("genes", files / "test.fa", "-m", model, "--meta", *QUIET)
-    assert "found a model of class ProkaryoticGeneFinder, expected one for metagenomes" in message
+    assert "the model is of class ProkaryoticGeneFinder, but one for metagenomes is needed" in message
     MetagenomeFinder.pretrained().save(tmp_path / "meta.structune")
     own = ["genes", files / "test.fa", "-m", tmp_path / "meta.structune", *QUIET]
     assert succeed(*own) == succeed(*own, "--meta") == (tmp_path / "x.gff3").read_text()

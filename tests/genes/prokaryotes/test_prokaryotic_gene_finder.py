@@ -127,7 +127,7 @@ def test_the_pretrained_model_of_relatives(organism):
 @pytest.mark.parametrize(
     ("options", "X", "message"),
     [
-        ({"code": 99}, TRAIN, "found the genetic code 99"),
+        ({"code": 99}, TRAIN, "there is no genetic code 99"),
         ({}, ["ACGT"], "there are no genes to train on"),
         ({}, [AnnotatedSequence("c9", "ACGTJ", ())], "c9, position 5: 'J' is not a nucleotide"),
     ],
@@ -208,7 +208,7 @@ def test_genes_keep_away_from_what_is_to_be_avoided(model):
 def test_a_sequence_for_which_there_is_too_little_memory(model, monkeypatch):
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
-    with pytest.raises(DataError, match=r"chromosome: 3,000 bases need 0\.0 GB of memory, found 0\.0 GB"):
+    with pytest.raises(DataError, match=r"chromosome: 3,000 bases need 0\.0 GB of memory, but only 0\.0 GB"):
         model.predict([AnnotatedSequence("chromosome", "ACG" * 1000, ())])
     several = [AnnotatedSequence(name, "ACG" * 1000, ()) for name in "abc"]
     with pytest.raises(DataError, match="a and 2 more: 9,000 bases need"):

@@ -184,12 +184,12 @@ def test_files(learned):
     again = unpack(dict(arrays), "start_")
     for name, array in pack(again, "start_").items():
         np.testing.assert_array_equal(array, arrays[name])
-    with pytest.raises(ModelFileError, match="found the arrays"):
+    with pytest.raises(ModelFileError, match="has arrays"):
         unpack({name: array for name, array in arrays.items() if name != "start_codons"}, "start_")
     with pytest.raises(ModelFileError, match="expected finite numbers"):
         unpack({**arrays, "start_words": arrays["start_words"][:5]}, "start_")
     for name in ("start_classes", "start_site_bases", "start_box_share"):
-        with pytest.raises(ModelFileError, match="no probabilities"):
+        with pytest.raises(ModelFileError, match="not probabilities"):
             unpack({**arrays, name: np.zeros_like(arrays[name])}, "start_")
     assert pack(None, "start_") == {}
     assert unpack({"coef": np.zeros(3)}, "start_") is None

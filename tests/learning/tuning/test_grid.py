@@ -186,5 +186,5 @@ def test_precisions_and_multiples_of_an_l1_penalty():
 @pytest.mark.parametrize("l1", [[], [-1.0, 1.0]])
 def test_multiples_that_are_refused(l1):
     problem = tuning_problem()
-    with pytest.raises(DataError, match=r"l1=.*: expected finite numbers > 0, one at least"):
+    with pytest.raises(DataError, match=r"l1=.*: expected finite numbers > 0, at least one"):
         GridTuner(l1=l1).tune(replace(problem, l1=np.ones(len(problem.groups))))

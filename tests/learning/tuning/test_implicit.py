@@ -191,7 +191,7 @@ def test_it_needs_heldout_data():
 
 def test_losses_with_kinks_are_refused():
     problem = margin_problem("classes", MarginLoss())
-    told = "the implicit tuner needs a smooth loss, found MarginLoss: expected tuning='gr"
+    told = "the implicit tuner needs a smooth loss, and MarginLoss is not smooth: use tuning='gr"
     with pytest.raises(CapabilityError, match=told):
         ImplicitTuner().tune(problem)
     assert problem.full.passes == 0

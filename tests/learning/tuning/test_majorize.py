@@ -131,7 +131,7 @@ def accuracy(problem, w, shard):
 
 def test_a_collapse_is_told():
     problem, _ = sparse_problem()
-    with pytest.warns(CollapseWarning, match=r"count='effective' goes on with the effective") as caught:
+    with pytest.warns(CollapseWarning, match=r"Try count='effective', which uses the effective") as caught:
         result = MajorizeTuner(count="all", max_iterations=50).tune(problem)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -158,7 +158,7 @@ def test_the_effective_number_does_not_collapse():
 def test_automatic_turns_to_the_effective_number_at_a_collapse(monkeypatch):
     problem, test = sparse_problem()
     monkeypatch.setattr(problem.full, "weighted_parts", 1e9)  # as if there were enough tokens
-    with pytest.warns(CollapseWarning, match="going on with the effective number") as caught:
+    with pytest.warns(CollapseWarning, match="Tuning continues with the effective number") as caught:
         result = MajorizeTuner().tune(problem)
     assert len(caught) == 1
     effective = [r["effective"] for r in records(result)]
@@ -212,7 +212,7 @@ def test_all_weights_count_where_there_is_no_hessian(loss):
     assert problem.full.n_weights * 10 > problem.full.n_parts
     assert not MajorizeTuner().tune(problem).history[-1]["effective"]
     found = type(loss).__name__
-    with pytest.raises(CapabilityError, match=f"count='effective' needs a smooth loss, found {found}"):
+    with pytest.raises(CapabilityError, match=f"count='effective' needs a smooth loss, and {found}"):
         MajorizeTuner(count="effective").tune(problem)
 
 
@@ -222,7 +222,7 @@ def test_a_collapse_with_kinks_points_to_the_grid():
     structure = Classes([0, 1], [f"x{k}" for k in range(200)], bias=False, reference=True)
     shard = structure.encode(np.kron(np.eye(20), np.ones(10)), [0, 1] * 10)
     problem = TuningProblem.build(structure, loss, shard, Groups.single(200), splits=False)
-    with pytest.warns(CollapseWarning, match="the data determine; tuning='grid' may do better") as caught:
+    with pytest.warns(CollapseWarning, match="the data can determine. Try tuning='grid'") as caught:
         MajorizeTuner().tune(problem)
     assert len(caught) == 1
 
@@ -474,7 +474,7 @@ def test_cut_short():
 
 def test_losses_with_kinks_are_refused():
     problem = margin_problem("classes", MarginLoss(), splits=False)
-    told = "the direct tuner needs a smooth loss, found MarginLoss: expected tuning='gr"
+    told = "the direct tuner needs a smooth loss, and MarginLoss is not smooth: use tuning='gr"
     with pytest.raises(CapabilityError, match=told):
         DirectTuner().tune(problem)
     assert problem.full.passes == 0

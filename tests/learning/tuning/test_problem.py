@@ -122,7 +122,7 @@ def test_splits_that_cannot_be(cv, message):
 
 def test_groups_must_fit_the_weights():
     problem = build()
-    with pytest.raises(DataError, match="found groups for 3 weights, expected 4"):
+    with pytest.raises(DataError, match="the groups are for 3 weights, but the risk has 4"):
         TuningProblem(problem.full, Groups.single(3))
 
 

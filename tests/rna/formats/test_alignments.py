@@ -86,25 +86,25 @@ def test_own_structures_come_first():
     [
         ("\n>a\nACGU\n", "2: found '>a', expected '# STOCKHOLM 1.0'"),
         (TEXT + "x ACGU\n", "9: found 'x ACGU', expected '# STOCKHOLM 1.0'"),
-        (TEXT.replace("//", ""), "7: found the end of the file, expected '//'"),
-        (TEXT.replace("GGG-", "GGZ-"), "4: position 3 (from 1): found 'Z', expected one of"),
+        (TEXT.replace("//", ""), "7: the last line '//' is missing"),
+        (TEXT.replace("GGG-", "GGZ-"), "4: position 3 (from 1): 'Z' is not one of"),
         (
             TEXT.replace("GGG-", "GG -"),
-            "4: found 'one/1-9       GG -AAACCC', expected a name and its aligned",
+            "4: 'one/1-9       GG -AAACCC' is not a name and its aligned",
         ),
-        (TEXT.replace("GGG-", "GGG"), "5: found a row of 10 columns, expected 9, as in line 4"),
-        (TEXT.replace("<<(", "<<(."), "6: found a row of 11 columns, expected 10, as in line 4"),
-        (TEXT.replace("<<(,", "<<( "), "6: found '#=GC SS_cons  <<( ___)>>', expected a structure without"),
-        (blocks("ACG", "()>"), "3: column 3 (from 1): found '>' without its '<'"),
-        (blocks("ACGU", "(<)>"), "3: column 3 (from 1): found ')' without its '('"),
-        (blocks("ACG", "..a"), "3: column 3 (from 1): found 'a' without its 'A'"),
-        (blocks("ACG", ".B("), "3: column 2 (from 1): found 'B' without its closing character"),
-        (blocks("ACG", "..?"), "3: column 3 (from 1): found '?', expected a character of the WUSS notation"),
+        (TEXT.replace("GGG-", "GGG"), "5: the row has 10 columns, expected 9 as in line 4"),
+        (TEXT.replace("<<(", "<<(."), "6: the row has 11 columns, expected 10 as in line 4"),
+        (TEXT.replace("<<(,", "<<( "), "6: '#=GC SS_cons  <<( ___)>>': a structure must not contain"),
+        (blocks("ACG", "()>"), "3: column 3 (from 1): '>' has no matching '<'"),
+        (blocks("ACGU", "(<)>"), "3: column 3 (from 1): ')' has no matching '('"),
+        (blocks("ACG", "..a"), "3: column 3 (from 1): 'a' has no matching 'A'"),
+        (blocks("ACG", ".B("), "3: column 2 (from 1): 'B' has no closing character"),
+        (blocks("ACG", "..?"), "3: column 3 (from 1): '?' is not a character of the WUSS notation"),
         (
             "# STOCKHOLM 1.0\nx AC\n#=GC SS_cons ()\nx GU\n#=GC SS_cons .)\n//\n",
-            "5: column 2 (from 1): found ')' without its '('",
+            "5: column 2 (from 1): ')' has no matching '('",
         ),
-        ("# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n", "2: found the structure of 'y', which has no sequence"),
+        ("# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n", "2: 'y' has a structure, but no sequence"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_named(text, message):
 
 
 def test_names_must_be_text():
-    with pytest.raises(DataError, match=r":2: found the name '\\udcff'"):
+    with pytest.raises(DataError, match=r":2: the name '\\udcff'"):
         list(read_stockholm(io.BytesIO(b"# STOCKHOLM 1.0\n\xff A\n//\n")))
 
 
@@ -152,7 +152,7 @@ def test_names_that_are_there_twice_can_be_read_back():
 
 def test_an_alignment_without_rows_is_named():
     text = "# STOCKHOLM 1.0\n#=GF ID A\n//\n# STOCKHOLM 1.0\ns GGG\n//\n"
-    with pytest.raises(DataError, match="found no alignment in Stockholm format"):
+    with pytest.raises(DataError, match="not an alignment in Stockholm format"):
         list(read_alignments(io.StringIO(text)))
 
 
@@ -166,21 +166,21 @@ def test_clustal_and_fasta():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "<input>: found no text, expected an alignment"),
-        (">a\nACG\n>b\nAC\n", "<input>: found no alignment in Fasta format"),
-        ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: found no alignment in Stockholm format"),
-        ("ACGU\n", "<input>: found no alignment in Clustal format"),
-        ("CLUSTAL W\n\n   *\n", "<input>: found no alignment in Clustal format"),
+        ("", "<input>: the file is empty, expected an alignment"),
+        (">a\nACG\n>b\nAC\n", "<input>: not an alignment in Fasta format"),
+        ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: not an alignment in Stockholm format"),
+        ("ACGU\n", "<input>: not an alignment in Clustal format"),
+        ("CLUSTAL W\n\n   *\n", "<input>: not an alignment in Clustal format"),
         (
             " x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n",
-            "found no alignment. The file looks like MSF: ",
+            "no alignment. The file looks like MSF: ",
         ),
-        (">a\nACGU\n....\n>b\nACCU\n....\n", "found unpaired bases below each sequence, as in dot-bracket"),
+        (">a\nACGU\n....\n>b\nACCU\n....\n", "not unpaired bases below each sequence, as in dot-bracket"),
         (
             ">a\nACG\n((.)\n",
-            r"found '\('.* The file looks like dot-bracket: alignments are read from Stockholm",
+            r"'\(' is not.* The file looks like dot-bracket: alignments are read from Stockholm",
         ),
-        (">a\nAJG\n", "alignment '1': row 'a': position 2 .*found 'J'"),
+        (">a\nAJG\n", "alignment '1': row 'a': position 2 .*'J' is not"),
     ],
 )
 def test_what_is_no_alignment(text, message):

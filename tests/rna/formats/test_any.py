@@ -92,52 +92,52 @@ def test_write(tmp_path, ending, format):
 
 REFUSED = {  # texts, and what is said of them behind the name of the file
     "fasta": [
-        ("\nACGU\n", "2: found 'ACGU', expected a header '>name'"),
-        (">a\nAC\n\nGcuZA\n", "4: position 4 (from 1): found 'Z', expected one of ACGUNRYSWKMBDHVX or T"),
-        (">a\r\nAC GU\r\n", "2: position 3 (from 1): found ' ', expected one of"),
-        (">a\nac\u00e9\n", "2: position 3 (from 1): found '\u00e9', expected one of"),
-        (">a\nAC-GU\n", "2: position 3 (from 1): found '-', expected one of"),
-        (b">a\nA\n>\xff\nA\n", "3: found the name '\\udcff', expected one word of UTF-8 text"),
-        (gzip.compress(b">a\nACGU\n" * 9, mtime=0)[:-20], " found a damaged gzip file"),
-        ("A" * 50, f"1: found '{'A' * 37}...', expected a header"),
+        ("\nACGU\n", "2: expected a header '>name', not 'ACGU'"),
+        (">a\nAC\n\nGcuZA\n", "4: position 4 (from 1): 'Z' is not one of ACGUNRYSWKMBDHVX or T"),
+        (">a\r\nAC GU\r\n", "2: position 3 (from 1): ' ' is not one of"),
+        (">a\nac\u00e9\n", "2: position 3 (from 1): '\u00e9' is not one of"),
+        (">a\nAC-GU\n", "2: position 3 (from 1): '-' is not one of"),
+        (b">a\nA\n>\xff\nA\n", "3: the name '\\udcff' is not one word of UTF-8 text"),
+        (gzip.compress(b">a\nACGU\n" * 9, mtime=0)[:-20], " the gzip file is damaged"),
+        ("A" * 50, f"1: expected a header '>name', not '{'A' * 37}...'"),
     ],
     "dot_bracket": [
-        (">a\nAC\nGZ\n(..)\n", "3: position 2 (from 1): found 'Z', expected one of"),
-        (">a\n(..)\n", "2: found the structure '(..)', expected a sequence first"),
-        (">a\nACGU\n(..)\n....\n", "4: found the structure '....', expected a sequence first"),
-        (">a\nACGU\n>b\nA\n.\n", "1: record 'a': found no structure, expected one after the sequence"),
-        ("\n\nACGU\n", "3: record '1': found no structure"),
-        (">a\nACGU\n(.)\n", "3: record 'a': found a structure of length 3 for 4 bases"),
-        (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): found ')' without its '('"),
-        (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): found ',', expected '.', a bracket"),
-        (">a\nACGU\n(..) -1.2\n", "3: found '-1.2' after the structure, expected an energy in parentheses"),
+        (">a\nAC\nGZ\n(..)\n", "3: position 2 (from 1): 'Z' is not one of"),
+        (">a\n(..)\n", "2: the structure '(..)' has no sequence before it"),
+        (">a\nACGU\n(..)\n....\n", "4: the structure '....' has no sequence before it"),
+        (">a\nACGU\n>b\nA\n.\n", "1: record 'a': no structure after the sequence"),
+        ("\n\nACGU\n", "3: record '1': no structure"),
+        (">a\nACGU\n(.)\n", "3: record 'a': a structure of length 3 for 4 bases"),
+        (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): ')' has no matching '('"),
+        (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): ',' is not '.', a bracket"),
+        (">a\nACGU\n(..) -1.2\n", "3: '-1.2' after the structure is not an energy in parentheses"),
     ],
     "ct": [
-        ("\nsome text\n", "2: found 'some text', expected a header: the number of bases and a name"),
-        ("1 x\n1 A 0 2 0 1\n2 C 1 0 0 2\n", "3: found '2 C 1 0 0 2', expected a header"),
-        (f"5 x\n{BASES}", "1: found the end of the file after 4 bases, expected 5"),
-        (f"5 x\n{BASES}{BASES}", "6: found the index 1, expected 5"),
-        ("1 x\n1 A 0 0\n", "2: found 4 columns, expected 6: index, base, before, after, partner, index"),
-        ("1 x\n1 A 0 b 0 1\n", "2: found 'b', expected a number from 0"),
-        ("1 x\n1 AC 0 0 0 1\n", "2: found the base 'AC', expected one letter"),
-        ("1 x\n1 - 0 0 0 1\n", "2: position 1 (from 1): found '-', expected one of"),
-        ("1 x\n1 A 0 0 2 1\n", "2: found the partner 2, expected 0 to 1"),
-        ("1 x\n1 A 0 0 1 1\n", "2: found base 1 paired with itself"),
+        ("\nsome text\n", "2: 'some text' is not a header with the number of bases and a name"),
+        ("1 x\n1 A 0 2 0 1\n2 C 1 0 0 2\n", "3: '2 C 1 0 0 2' is not a header"),
+        (f"5 x\n{BASES}", "1: the file ends after 4 bases, expected 5"),
+        (f"5 x\n{BASES}{BASES}", "6: the index is 1, expected 5"),
+        ("1 x\n1 A 0 0\n", "2: 4 columns, expected 6: index, base, before, after, partner, index"),
+        ("1 x\n1 A 0 b 0 1\n", "2: 'b' is not a whole number of at least 0"),
+        ("1 x\n1 AC 0 0 0 1\n", "2: the base 'AC' is not one letter"),
+        ("1 x\n1 - 0 0 0 1\n", "2: position 1 (from 1): '-' is not one of"),
+        ("1 x\n1 A 0 0 2 1\n", "2: the partner 2 is not within 0 to 1"),
+        ("1 x\n1 A 0 0 1 1\n", "2: base 1 is paired with itself"),
         (
             f"4 x\n{BASES}".replace("3 0 1", "3 0 0"),
-            "2: found base 1 paired with 4, but base 4 with 0 in line 5",
+            "2: base 1 is paired with 4, but base 4 with 0 in line 5",
         ),
     ],
     "bpseq": [
-        ("#\n1 A 0\n3 A 0\n", "3: found the index 3, expected 2"),
-        ("1 A 0\nx A 0\n", "2: found 'x', expected a number from 0"),
-        ("1 A -1\n", "1: found '-1', expected a number from 0"),
-        ("1 A 1234567890\n", "1: found '1234567890', expected a number from 0"),
-        ("1 A\n", "1: found '1 A', expected three columns: index, base, partner"),
-        ("some text\n1 A 0\n", "1: found 'some text', expected three columns"),
-        ("1 A 0\nOrganism: x\n", "2: found 'Organism: x', expected three columns"),
-        ("1 A 0\n2 A 3\n", "2: found the partner 3, expected 0 to 2"),
-        ("1 A 2\n2 A 3\n3 A 2\n", "1: found base 1 paired with 2, but base 2 with 3 in line 2"),
+        ("#\n1 A 0\n3 A 0\n", "3: the index is 3, expected 2"),
+        ("1 A 0\nx A 0\n", "2: 'x' is not a whole number of at least 0"),
+        ("1 A -1\n", "1: '-1' is not a whole number of at least 0"),
+        ("1 A 1234567890\n", "1: '1234567890' is not a whole number of at least 0"),
+        ("1 A\n", "1: '1 A' is not three columns: index, base, partner"),
+        ("some text\n1 A 0\n", "1: 'some text' is not three columns"),
+        ("1 A 0\nOrganism: x\n", "2: 'Organism: x' is not three columns"),
+        ("1 A 0\n2 A 3\n", "2: the partner 3 is not within 0 to 2"),
+        ("1 A 2\n2 A 3\n3 A 2\n", "1: base 1 is paired with 2, but base 2 with 3 in line 2"),
     ],
 }
 
@@ -169,43 +169,43 @@ def test_round_trip(format, named):
 
 @pytest.mark.parametrize("format", ["dot_bracket", "ct", "bpseq"])
 def test_structures_are_needed(format):
-    with pytest.raises(DataError, match="record 'd': found no structure, expected one"):
+    with pytest.raises(DataError, match="record 'd': no structure"):
         write_rna(io.StringIO(), [RNARecord("d", "A")], format)
 
 
 def test_what_is_wrong_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"found no files, expected some that end in \.fa \.fas"):
+    with pytest.raises(DataError, match=r"the folder has no files that end in \.fa \.fas"):
         list(read_rna(tmp_path))
     (tmp_path / "a.txt").write_text("")
-    with pytest.raises(DataError, match=r"a\.txt: found no text, expected RNA sequences"):
+    with pytest.raises(DataError, match=r"a\.txt: the file is empty, expected RNA sequences"):
         list(read_rna(tmp_path / "a.txt"))
     for text in ("name,sequence\n", "GGJ\n"):
-        message = f"<input>: found {text.strip()!r}, expected fasta, dot_bracket, plain, bpseq, ct, stockholm"
+        message = f"<input>: {text.strip()!r} is in none of the formats fasta, dot_bracket, plain, bpseq, ct"
         with pytest.raises(DataError, match=re.escape(message)):
             list(read_rna(io.StringIO(text)))
-    with pytest.raises(DataError, match="found format='tsv', expected one of fasta, dot_bracket"):
+    with pytest.raises(DataError, match="format='tsv': expected one of fasta, dot_bracket"):
         read_rna(io.StringIO(""), "tsv")
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
     for name, found in (("a.txt", "an unknown ending"), ("a.sto", "the format stockholm")):
-        message = f"{name}: found {found}, expected format to be one of fasta, dot_bracket"
+        message = f"{name}: {found}; set format to one of fasta, dot_bracket"
         with pytest.raises(DataError, match=re.escape(message)):
             write_rna(tmp_path / name, [RECORD])
         assert not (tmp_path / name).exists()
-        with pytest.raises(DataError, match="found format='stockholm', expected one of fasta"):
+        with pytest.raises(DataError, match="format='stockholm': expected one of fasta"):
             write_rna(tmp_path / name, [RECORD], "stockholm")
 
 
 PIPED = {  # what is read of each text, or what its refusal says
-    ">x\nGGGGAAAA\nCC.CC\n>y\nGGGAAACCC\n": ":3: record 'x': found a structure of length 5 for 8 bases",
-    ">m\nGCGGA[UUA\n": ":2: position 6 (from 1): found '['",
-    ">a\nGGGGCCCC\n((....)\n>b\nACGU\n": ":3: record 'a': found a structure of length 7 for 8 bases",
-    ">a\nGGGGCCCC\n((.xx.))\n": ":3: record 'a': position 4 (from 1): found 'x' without its 'X'",
-    ">b\nGGGG\n||||\n": "expected '.', a bracket or letter. Constraints are read with --constraints",
-    ">a\nACGU\n....\n{...} [ -1.0]\n": ":4: found the structure '{...} [ -1.0]', expected a sequence first",
-    ">a\nGGGCCC\n((..))\nSHHHHS\n": ":4: found 'SHHHHS' after a structure, expected a header '>name'",
-    "GGGCCC\n((..))\nSHHHHS\n": ":3: record '2': found no structure below it, as others have one",
+    ">x\nGGGGAAAA\nCC.CC\n>y\nGGGAAACCC\n": ":3: record 'x': a structure of length 5 for 8 bases",
+    ">m\nGCGGA[UUA\n": ":2: position 6 (from 1): '[' is not",
+    ">a\nGGGGCCCC\n((....)\n>b\nACGU\n": ":3: record 'a': a structure of length 7 for 8 bases",
+    ">a\nGGGGCCCC\n((.xx.))\n": ":3: record 'a': position 4 (from 1): 'x' has no matching 'X'",
+    ">b\nGGGG\n||||\n": "is not '.', a bracket or a letter. To read constraints use --constraints",
+    ">a\nACGU\n....\n{...} [ -1.0]\n": ":4: the structure '{...} [ -1.0]' has no sequence before it",
+    ">a\nGGGCCC\n((..))\nSHHHHS\n": ":4: expected a header '>name' after the structure, not 'SHHHHS'",
+    "GGGCCC\n((..))\nSHHHHS\n": ":3: record '2': no structure below it, although others have one",
     ">a\nGGGG\nCCCC\n((....))  ( -1.2)\n>b\nACGU\n": [("a", "GGGGCCCC"), ("b", "ACGU")],
     "GGGCCC\n((..)) (0.1)\nACGU\n....\n": [("1", "GGGCCC"), ("2", "ACGU")],
     "GGGCCC\nACGU\n": [("1", "GGGCCC"), ("2", "ACGU")],
@@ -231,7 +231,8 @@ def test_sequences_of_several_lines_without_headers(tmp_path):
     expected = [RNARecord("1", "ACGUAC", "(....)")]
     assert list(read_rna(tmp_path / "a.txt", live=True)) == expected
     assert list(read_rna(io.StringIO(text), "dot_bracket", live=True)) == expected
-    with pytest.raises(DataError, match=r"3 bases\. Sequences of several lines.* --input-format dot_bracket"):
+    message = r"3 bases; .* Sequences of several lines .*--input-format dot_bracket"
+    with pytest.raises(DataError, match=message):
         list(read_rna(io.StringIO(text), live=True))
 
 
@@ -247,7 +248,7 @@ def test_constraints_are_no_bases(tmp_path, text):
     name = "a.fa"
     (tmp_path / name).write_text(text)
     for source, live in ((tmp_path / name, True), (tmp_path / name, False), (io.StringIO(text), True)):
-        with pytest.raises(DataError, match="expected bases: constraints are read with --constraints"):
+        with pytest.raises(DataError, match="read constraints with --constraints"):
             list(read_rna(source, live=live))
     assert "X" in "".join(record.sequence for record in read_rna(tmp_path / name, "fasta"))  # as is said
 
@@ -271,8 +272,8 @@ def test_masked_bases_stay(tmp_path, text):
 ADVICE = {
     "UTF-16 text": "save it as UTF-8 first",
     "an xz file": "unpack it first",
-    "aligned FASTA": "structune consensus folds alignments",
-    "RNAfold -p output": "leave out the lines with [ ] or { }",
+    "aligned FASTA": "fold alignments with structune consensus",
+    "RNAfold -p output": "delete the lines that end in [...] or {...}",
     "RNAsubopt output": "keep a header, the sequence alone and one of its structures",
 }
 
@@ -281,7 +282,7 @@ def test_records_of_which_some_are_masked_are_told():
     text = ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGU\nxxxx\nACGU\n>d\nAC\nxx\n"
     for skipped in (None, print):
         with pytest.warns(
-            UserWarning, match="read the lines of x below 2 sequences, of the same length, as masked bases"
+            UserWarning, match="lines of x below 2 sequences, of the same length, are read as masked bases"
         ):
             found = [record.sequence for record in read_rna(io.StringIO(text), live=True, skipped=skipped)]
         assert found == ["GGGAAACCC", "ACGUXXXX", "ACGUXXXXACGU", "ACXX"]
@@ -364,7 +365,7 @@ def test_two_strands():
     """The first ends where no base is after one, and none before the next; files of zeros tell nothing."""
     text = "4 x\n1 G 0 2 4 1\n2 A 1 0 0 2\n3 A 0 4 0 3\n4 C 3 0 1 4\n"
     assert of_ct(text) == [RNARecord("x", "GA&AC", "(.&.)")]
-    with pytest.raises(DataError, match="expected it once, between two strands"):
+    with pytest.raises(DataError, match="may occur only once"):
         of_ct(text.replace("3 A 0 4", "3 A 0 0").replace("4 C 3 0", "4 C 0 0"))
     zeros = "4 x\n1 G 0 0 4 1\n2 A 0 0 0 2\n3 A 0 0 0 3\n4 C 0 0 1 4\n"
     assert of_ct(zeros) == [RNARecord("x", "GAAC", "(..)")]
@@ -408,15 +409,15 @@ def test_pseudoknots_take_further_brackets():
 
 
 def test_names_and_crossings_are_refused_at_the_line_of_the_name():
-    with pytest.raises(DataError, match=r":2: found the name '\\udcff'"):
+    with pytest.raises(DataError, match=r":2: the name '\\udcff'"):
         read_bpseq(io.BytesIO(b"# c\n#Name: \xff\n1 A 0\n"))
     bases = "".join(f"{i + 1} A {(i + 31) % 62 + 1}\n" for i in range(62))
-    with pytest.raises(DataError, match=":1: found pairs that cross too often"):
+    with pytest.raises(DataError, match=":1: too many pairs cross each other"):
         of_bpseq(f"#Name: x\n{bases}")
 
 
 def test_a_bpseq_file_holds_one_structure():
-    with pytest.raises(DataError, match="found 2 records, expected 1: a BPSEQ file holds one structure"):
+    with pytest.raises(DataError, match="a BPSEQ file holds one structure, but there are 2 records"):
         write_bpseq(io.StringIO(), [RNARecord("a", "A", "."), RNARecord("b", "A", ".")])
 
 
@@ -440,10 +441,10 @@ def test_blank_lines_and_spaces_in_parameters(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1\nb", "p:2: found 'b', expected a name and a finite number"),
+        ("a 1\nb", "p:2: 'b' is not a name and a finite number"),
         ("a nan", "p:1: .*finite number"),
         ("a 1 2", "p:1: .*finite number"),
-        ("a 1\n\na 2", "p:3: found 'a' a second time"),
+        ("a 1\n\na 2", "p:3: the name 'a' occurs twice"),
     ],
 )
 def test_parameters_that_are_refused(text, message, tmp_path):

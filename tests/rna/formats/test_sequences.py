@@ -64,11 +64,11 @@ def test_partners(structure, expected):
 @pytest.mark.parametrize(
     ("structure", "message"),
     [
-        ("())", "position 3 (from 1): found ')' without its '('"),
-        ("(]", "position 2 (from 1): found ']' without its '['"),
-        (".B(", "position 2 (from 1): found 'B' without its 'b'"),
-        ("()[([]", "position 3 (from 1): found '[' without its ']'"),
-        ("..-", "position 3 (from 1): found '-', expected '.', a bracket or letter"),
+        ("())", "position 3 (from 1): ')' has no matching '('"),
+        ("(]", "position 2 (from 1): ']' has no matching '['"),
+        (".B(", "position 2 (from 1): 'B' has no matching 'b'"),
+        ("()[([]", "position 3 (from 1): '[' has no matching ']'"),
+        ("..-", "position 3 (from 1): '-' is not '.', a bracket or a letter"),
     ],
 )
 def test_structures_are_checked(structure, message):
@@ -117,12 +117,12 @@ def test_layers(structure, expected):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        ([1, -1], "base 0 (from 0): found the partner 1, expected -1 or a mutual partner"),
-        ([-1, 1], "base 1 (from 0): found the partner 1"),
-        ([5], "base 0 (from 0): found the partner 5"),
-        ([-2], "base 0 (from 0): found the partner -2"),
-        ([0.5], "found partners of shape (1,) and type float64, expected a row of integers"),
-        ([[1, 0]], "found partners of shape (1, 2) and type int64"),
+        ([1, -1], "base 0 (from 0): the partner 1 is neither -1 nor mutual"),
+        ([-1, 1], "base 1 (from 0): the partner 1"),
+        ([5], "base 0 (from 0): the partner 5"),
+        ([-2], "base 0 (from 0): the partner -2"),
+        ([0.5], "array of integers, not of shape (1,) and type float64"),
+        ([[1, 0]], "not of shape (1, 2) and type int64"),
     ],
 )
 def test_partners_are_checked(array, message):
@@ -137,7 +137,7 @@ def test_there_are_30_kinds_of_bracket():
     text = to_dot_bracket(all_crossing(30))
     assert text.startswith("([{<ABC")
     assert partners(text).tolist() == all_crossing(30).tolist()
-    with pytest.raises(DataError, match="cross too often, expected at most 30 kinds of bracket"):
+    with pytest.raises(DataError, match="cross each other: 30 types of brackets do not suffice"):
         to_dot_bracket(all_crossing(31))
 
 
@@ -266,11 +266,11 @@ def test_write_fasta():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        (("a b", "A"), "found the name 'a b', expected one word"),
-        (("", "A"), "found the name '', expected one word"),
-        (("a", "AZ"), "record 'a': position 2 (from 1): found 'Z'"),
-        (("a", "AC", "..."), "record 'a': found a structure of length 3 for 2 bases"),
-        (("a", "AC", ".)"), "record 'a': position 2 (from 1): found ')' without its '('"),
+        (("a b", "A"), "the name 'a b' is not one word"),
+        (("", "A"), "the name '' is not one word"),
+        (("a", "AZ"), "record 'a': position 2 (from 1): 'Z' is not"),
+        (("a", "AC", "..."), "record 'a': a structure of length 3 for 2 bases"),
+        (("a", "AC", ".)"), "record 'a': position 2 (from 1): ')' has no matching '('"),
     ],
 )
 def test_records_are_checked(fields, message):

@@ -102,7 +102,7 @@ def test_every_decoder_gives_the_best_structure_that_satisfies_them(kind, seed):
     w, shard = rng.normal(size=rna.n_weights), rna.encode([sequence], constraints=[known])
     if not kept:
         for question in QUESTIONS.values():
-            with pytest.raises(DataError, match="sequence 0: found constraints that no structure satisfies"):
+            with pytest.raises(DataError, match="sequence 0: no structure satisfies the constraints"):
                 question(rna, w, shard)
         return
     scores = rna.score(w, rna.encode([sequence] * len(kept)), np.concatenate(kept))
@@ -138,7 +138,7 @@ def test_bases_that_can_only_pair_alone():
     w, shard = np.zeros(rna.n_weights), rna.encode(["CAAAAAGAAA"], constraints=known)
     assert rna.best_mea(w, shard, [0.0])[0].tolist() == [6, -1, -1, -1, -1, -1, 0, -1, -1, -1]
     with pytest.raises(
-        DataError, match="sequence 0: found constraints that no structure without lonely pairs"
+        DataError, match="sequence 0: no structure without lonely pairs satisfies the constraints"
     ):
         rna.best_mea(w, shard, [9.0], lonely=False)
 
@@ -183,7 +183,7 @@ def test_what_no_structure_satisfies(known):
     shard = rna.encode(sequences, constraints=[None, known])
     for question in QUESTIONS.values():
         for part in (shard, shard.take([1])):
-            with pytest.raises(DataError, match="sequence 1: found constraints that no structure satisfies"):
+            with pytest.raises(DataError, match="sequence 1: no structure satisfies the constraints"):
                 question(rna, w, part)
         question(rna, w, shard.take([0]))
 
@@ -199,21 +199,21 @@ def test_without_constraints_all_weights_will_do(question):
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ("....", "sequence 1: found constraints of length 4 for 5 bases"),
-        ("..[..", r"sequence 1: constraint 2 \(from 0\): found '\[', expected one of '.x|<>\(\)'"),
-        ("..)..", r"sequence 1: constraint 2 .* '\)' without its '\('"),
-        ("((..)", r"sequence 1: constraint 0 .* '\(' without its '\)'"),
+        ("....", "sequence 1: constraints of length 4 for 5 bases"),
+        ("..[..", r"sequence 1: constraint 2 \(from 0\): '\[' is not one of '.x|<>\(\)'"),
+        ("..)..", r"sequence 1: constraint 2 .* '\)' has no matching '\('"),
+        ("((..)", r"sequence 1: constraint 0 .* '\(' has no matching '\)'"),
         (
             Constraints(prohibited=[(3, 3)]),
-            r"sequence 1: found the prohibited pair \(3, 3\), expected two of 5 bases",
+            r"sequence 1: the prohibited pair \(3, 3\) is not a pair of two of the 5 bases",
         ),
-        (Constraints(prohibited=[(-1, 2)]), r"sequence 1: found the prohibited pair \(-1, 2\)"),
-        (Constraints(paired=[0.0] * 4), r"sequence 1: found scores of shape \(4,\) for 5 bases"),
-        (Constraints(prohibited=[(1, 2, 3)]), r"sequence 1: found the prohibited pair \(1, 2, 3\)"),
+        (Constraints(prohibited=[(-1, 2)]), r"sequence 1: the prohibited pair \(-1, 2\)"),
+        (Constraints(paired=[0.0] * 4), r"sequence 1: paired has shape \(4,\), but must have"),
+        (Constraints(prohibited=[(1, 2, 3)]), r"sequence 1: the prohibited pair \(1, 2, 3\)"),
         (Constraints(paired=[0.0, 0.0, 0.0, 0.0, np.nan]), r"sequence 1: .* within \+-1000"),
-        ("(..).", "sequence 1: the bases 0 and 3 .* are to pair: found a hairpin of 2"),
-        (".(.).", "sequence 1: the bases 1 and 3 .* are to pair: found a pair of two bases"),
-        (7, "sequence 1: found constraints of type int"),
+        ("(..).", "sequence 1: bases 0 and 3 .* are constrained to pair, but: a hairpin of 2"),
+        (".(.).", "sequence 1: bases 1 and 3 .* are constrained to pair, but: these two bases"),
+        (7, "sequence 1: constraints of type int"),
     ],
 )
 def test_what_is_refused(known, message):
@@ -225,7 +225,7 @@ def test_scores_do_not_outweigh_what_must_be():
     """A thousand bases that want to pair, and one that must, with none of them."""
     sequence = "GGGGAAAACCCC" * 84
     known = Constraints("|" + "." * 1007, [(0, j) for j in range(1, 1008)], [1000.0] * 1008)
-    with pytest.raises(DataError, match=r"add up to 1.008e\+06: beside bases that must pair"):
+    with pytest.raises(DataError, match=r"add up to 1.008e\+06: with bases that must pair"):
         RNA().encode([sequence], constraints=[known])
 
 

@@ -72,13 +72,13 @@ def test_parts_of_shards(both):
 
 def test_what_is_no_evidence():
     rna, known = RNA(), Constraints("(...)x")
-    with pytest.raises(DataError, match="sequence 0: found constraints of length 6 for 4 bases"):
+    with pytest.raises(DataError, match="sequence 0: constraints of length 6 for 4 bases"):
         rna.encode(["ACGU"], [known])
     with pytest.raises(
-        DataError, match=r"sequence 1: the bases 0 and 4 \(from 0\) are to pair: found a pair"
+        DataError, match=r"sequence 1: bases 0 and 4 \(from 0\) are constrained to pair, but: these two bases"
     ):
         rna.encode(["ACGU", "AACGAA"], ["....", known])
-    with pytest.raises(DataError, match="sequence 0: found constraints and evidence, expected at most one"):
+    with pytest.raises(DataError, match="sequence 0: constraints and evidence cannot be combined"):
         rna.encode(["GAAACA"], [known], constraints=["......"])
     shard = rna.encode(["GAAACA"], [known])
     with pytest.raises(DataError, match="only partly known"):
@@ -88,10 +88,10 @@ def test_what_is_no_evidence():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"whole": np.array([True])}, "found forced scores of sequences with a structure"),
+        ({"whole": np.array([True])}, "sequences with a structure have forced scores"),
         ({"whole": np.array([True]), "forced": np.zeros(1)}, "do not cut 0 items into 1 segments"),
         ({"base_scores": np.full((6, 2), np.nan)}, "scores of bases that are not finite"),
-        ({"pairs": np.array([[4, 0]])}, "not those of two bases"),
+        ({"pairs": np.array([[4, 0]])}, "not pairs of two bases"),
         ({"pairs": np.array([[0, 6]])}, "from 0 to 6, expected 0 to 5"),
         ({"pair_values": np.array([np.inf])}, "scores of pairs that are not finite"),
         ({"forced": np.array([np.nan])}, "forced scores that are not finite"),

@@ -20,15 +20,15 @@ def test_letters():
 @pytest.mark.parametrize(
     ("sequence", "structure", "message"),
     [
-        ("AC-GU", ".....", "sequence 0, base 2 .*'-', expected a nucleotide"),
+        ("AC-GU", ".....", "sequence 0, base 2 .*'-' is not a nucleotide"),
         ("ACĀGU", ".....", "sequence 0, base 2"),
-        ("ACGU", ".....", "sequence 0: found a structure of length 5 for 4 bases"),
-        ("ACGU", ".)..", r"sequence 0, base 1 .* '\)' without its '\('"),
-        ("ACGU", ".(..", r"sequence 0, base 1 .* '\(' without its '\)'"),
+        ("ACGU", ".....", "sequence 0: a structure of length 5 for 4 bases"),
+        ("ACGU", ".)..", r"sequence 0, base 1 .* '\)' has no matching '\('"),
+        ("ACGU", ".(..", r"sequence 0, base 1 .* '\(' has no matching '\)'"),
         ("ACGU", ".[].", r"sequence 0, base 1 .* '\['"),
         ("AAAAA", "(...)", "bases 0 and 4 .*cannot pair"),
         ("NAAAU", "(...)", "bases 0 and 4 .*cannot pair"),
-        ("GAAC", "(..)", "hairpin of 2, expected at least 3"),
+        ("GAAC", "(..)", "hairpin of 2 unpaired bases; the minimum is 3"),
         ("G" + "A" * 31 + "GAAACC", "(" + "." * 31 + "(...))", "loop of 31 unpaired"),
     ],
 )
@@ -59,9 +59,9 @@ def expected_offences(sequence, partner, min_hairpin, noncanonical):
         if not may_pair(sequence[outer[0]], sequence[outer[1]], noncanonical):
             found.add((*outer, "cannot pair"))
         elif not inner and unpaired < min_hairpin:
-            found.add((*outer, f"hairpin of {unpaired}, expected at least {min_hairpin}"))
+            found.add((*outer, f"hairpin of {unpaired} unpaired bases; the minimum is {min_hairpin}"))
         elif len(inner) == 1 and unpaired > 30:
-            found.add((*outer, f"loop of {unpaired} unpaired bases, expected at most 30"))
+            found.add((*outer, f"loop of {unpaired} unpaired bases; the maximum is 30"))
     return found
 
 

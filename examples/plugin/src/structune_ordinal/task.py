@@ -1,6 +1,6 @@
-"""Labels in an order on the command line: how tables are read, and what is written of them.
+"""Ordinal labels on the command line: how tables are read, and how predictions are written.
 
-What is heavy is imported by the methods: structune imports this module for ``--help``.
+Methods import heavy modules themselves, because structune imports this module for ``--help``.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Learning(NoOptions):
-    """How tables are read to learn from."""
+    """How training tables are read."""
 
-    label: str = option("label", help="Column of the labels; all others are features.")
-    order: str | None = option(None, help="The labels, rising, such as never,sometimes,often.", panel="Model")
+    label: str = option("label", help="Column with the labels; all others are features.")
+    order: str | None = option(None, help="Labels in ascending order, such as never,sometimes,often.", panel="Model")
 
 
 class OrdinalTask(Task):
-    """Labels in an order."""
+    """Ordinal labels."""
 
     estimator = "structune_ordinal.estimator:OrdinalClassifier"
-    learns = "labels in an order"
+    learns = "to predict ordinal labels"
     files = "CSV files with a header."
-    inputs = "CSV files with the columns of the training data; that of the labels may be missing."
+    inputs = "CSV files with the columns of the training data; the label column may be missing."
     parts = "rows"
     learning_options = Learning
-    predicts = ("Predict the label of each row of CSV files.", "Writes a label a line.")
+    predicts = ("Predict the label of each row of CSV files.", "Writes one label per line.")
     examples = (
         "structune train ordinal answers.csv --label answer --order never,often -m answers.structune",
         "structune tune ordinal answers.csv --label answer --order never,often -m answers.structune",

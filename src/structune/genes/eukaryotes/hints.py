@@ -79,7 +79,7 @@ class Hints:
         )
 
     def evidence(self, start: int, n: int, nodes: Nodes) -> tuple[Evidence, IntArray]:
-        """The scores added to n bases from `start` on and to their sites; and the hints that have an effect."""
+        """The scores added to n bases from `start` on and to their sites, and the numbers of used hints."""
         inside = (self.sites[:, 2] >= start) & (self.sites[:, 2] <= start + n)
         signal, reverse, position, worth, numbers = self.sites[inside].T
         # a number for each site: sites of the shard come by it, so those of hints are found by bisection; of

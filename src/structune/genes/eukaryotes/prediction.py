@@ -1,8 +1,8 @@
-"""Predictions of sequences of any length: in pieces that overlap, and with genes that go beyond their ends.
+"""Prediction on sequences of any length, in overlapping pieces, and with genes that continue beyond the ends.
 
-The graph begins and ends between genes. So what a gene may begin or end with is put before and behind a
-sequence, of both strands and all frames, and unknown bases between: a start codon and donors, acceptors and
-a stop codon. What a gene has there is cut off again, and it is marked as partial.
+The graph begins and ends between genes. To allow genes that are cut off, artificial signals are added before
+and after a sequence, for both strands and all frames, with unknown bases between: a start codon and donors,
+acceptors and a stop codon. Parts of genes there are removed again, and the genes are marked as partial.
 """
 
 from __future__ import annotations

@@ -128,9 +128,7 @@ def check_center(center: Any) -> None:
 def checked_introns(lengths: list[Any]) -> tuple[int, int]:
     """The lengths of a model file: tables grow with them, and kernels step by them."""
     if [type(n) for n in lengths] != [int, int] or not 0 <= lengths[0] <= lengths[1] <= MOST_INTRON:
-        raise ModelFileError(
-            f"introns={lengths!r:.60} must be two increasing numbers up to {MOST_INTRON}"
-        )
+        raise ModelFileError(f"introns={lengths!r:.60} must be two increasing numbers up to {MOST_INTRON}")
     return lengths[0], lengths[1]
 
 
@@ -143,8 +141,7 @@ def checked_tables(arrays: Arrays, graph: ExonGraph) -> FloatArray:
     tables = arrays["tables"]
     if tables.dtype != np.float64 or tables.ndim != 2 or tables.shape[1:] != (len(graph.weights),):
         raise ModelFileError(
-            "the tables do not belong to this gene model: a model of an earlier release must be trained "
-            "again"
+            "the tables do not belong to this gene model: a model of an earlier release must be trained again"
         )
     if not 1 <= len(tables) <= 1 + FOLDS or not np.isfinite(tables).all():
         raise ModelFileError("the tables of log odds are too many or not finite: the file is damaged")

@@ -16,6 +16,7 @@ from Bio.SeqFeature import AfterPosition, BeforePosition, CompoundLocation, SeqF
 from Bio.SeqRecord import SeqRecord
 
 from structune.errors import DataError
+from structune.files.provenance import made_by
 from structune.files.text import Source, one_word, save, shown
 from structune.genes.formats.record import AnnotatedSequence, Transcript, by_gene
 
@@ -23,7 +24,6 @@ _IN_CONTIG = ".:^*$@!+?-|"  # what GFF3 allows beside letters and digits
 _IN_NAME = _IN_CONTIG + "/()[]{}<>'\"#~"
 _WIDTH = 60
 _ROOM = 50  # letters of a name in GenBank: a longer one is broken, and read with a blank there
-GFF3_HEAD = "##gff-version 3\n"
 
 
 def _whole(isoforms: Sequence[Transcript]) -> Transcript:
@@ -34,13 +34,14 @@ def _whole(isoforms: Sequence[Transcript]) -> Transcript:
     return replace(isoforms[0], exons=(span,), partial=partial, score=score)
 
 
-def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
+def write_gff3(target: Source, transcripts: Iterable[Transcript], model: str = "") -> None:
     """Write transcripts as GFF3, which `read_gff3` can read again.
 
     Each gene has a gene line, an mRNA line per transcript, and CDS lines with phases. IDs begin with
     ``gene:``, ``transcript:`` and ``CDS:``. Genes and mRNAs span the coding parts. The score of a gene is the
     best score of its transcripts. Partial genes are marked by ``partial``, ``start_range`` and ``end_range``,
-    as by NCBI. CDS lines have the genetic code as ``transl_table``, mRNA lines the notes.
+    as by NCBI. CDS lines have the genetic code as ``transl_table``, mRNA lines the notes. A comment below the
+    first line has the version of structune and the model.
 
     Parameters
     ----------
@@ -48,17 +49,24 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript]) -> None:
         Binary or text; compressed by gzip where the path ends in ``.gz``.
     transcripts : iterable of Transcript
         Genes are written in the order of their first transcripts.
+    model : str
+        Name of the model for the comment; "" for none.
 
     Raises
     ------
     DataError
         Two transcripts have the same name, or a gene lies on two contigs or strands.
     """
-    save(target, GFF3_HEAD + gff3_text(transcripts))
+    save(target, gff3_head(model) + gff3_text(transcripts))
+
+
+def gff3_head(model: str = "") -> str:
+    """The first lines of a file, which name the format, structune and the model."""
+    return f"##gff-version 3\n# {made_by(model)}\n"
 
 
 def gff3_text(transcripts: Iterable[Transcript]) -> str:
-    """What follows `GFF3_HEAD`; texts of several contigs may follow each other."""
+    """What follows `gff3_head`; texts of several contigs may follow each other."""
     # IDs are made of names, so these must differ; in genes, CDS lines of one transcript share theirs
     given, lines = list(transcripts), list[str]()
     for name, n in Counter(t.name for t in given).items():
@@ -150,8 +158,12 @@ def _fasta(t: Transcript, letters: str) -> str:
     return "\n".join([f">{one_word(t.name)} gene={one_word(t.gene)} {place}", *rows, ""])
 
 
-def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1) -> None:
+def write_genbank(
+    target: Source, genomes: Iterable[AnnotatedSequence], code: int = 1, model: str = ""
+) -> None:
     """Write sequences as GenBank, with their genes and proteins.
+
+    Each record has the version of structune and the model as its COMMENT.
 
     Gene names longer than 50 letters lose the contig name at their beginning, because readers insert a blank
     into names that take two lines.
@@ -163,23 +175,27 @@ def write_genbank(target: Source, genomes: Iterable[AnnotatedSequence], code: in
     genomes : iterable of AnnotatedSequence
     code : int
         NCBI number of the genetic code for transcripts without a `code`.
+    model : str
+        Name of the model for the comments; "" for none.
 
     Raises
     ------
     DataError
         There is no such genetic code, or a gene lies on two strands.
     """
-    save(target, "".join(genbank_text(genome, code) for genome in genomes))
+    save(target, "".join(genbank_text(genome, code, model=model) for genome in genomes))
 
 
-def genbank_text(genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None) -> str:
+def genbank_text(
+    genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None, model: str = ""
+) -> str:
     """A record; none of a sequence without bases, which readers refuse."""
     from Bio import SeqIO  # slow to import
 
     if not genome.sequence:
         return ""
-    name, kind = one_word(genome.name), {"molecule_type": "DNA"}
-    record = SeqRecord(Seq(genome.sequence), id=name, name=name, description="", annotations=kind)
+    name, marks = one_word(genome.name), {"molecule_type": "DNA", "comment": made_by(model)}
+    record = SeqRecord(Seq(genome.sequence), id=name, name=name, description="", annotations=marks)
     for gene, isoforms in by_gene(genome.transcripts).items():
         if len({t.strand for t in isoforms}) > 1:
             raise DataError(f"gene {shown(gene)} lies on two strands; it must lie on one")

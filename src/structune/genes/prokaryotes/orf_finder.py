@@ -282,11 +282,11 @@ def surer_code(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> tuple
     return None if code == finder.graph_.rules.code else (code, gain)
 
 
-def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence]) -> float:
-    """The expected share of a genome's bases in genes; 0 if there are less than 50,000 bases."""
+def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], least: int = _FEW) -> float:
+    """The expected share of a genome's bases in genes; 0 if there are less than `least` bases."""
     sample = _sample(X)
     n = sum(map(len, sample))
-    return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= _FEW else 0.0
+    return _surest(finder, sample, finder.graph_.rules.code)[1] / n if n >= least else 0.0
 
 
 def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int, float]:

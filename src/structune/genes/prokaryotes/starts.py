@@ -1,4 +1,4 @@
-"""Where genes begin: start codons, by signals that a genome teaches without anyone knowing its starts."""
+"""Where genes begin: a model of start signals, trained on a genome without known starts."""
 
 from __future__ import annotations
 
@@ -252,25 +252,26 @@ class Motif:
 
 @dataclass(frozen=True)
 class StartModel:
-    """Log odds of what is seen at starts of genes, against candidates that end at the same stops.
+    """Model of gene starts: log odds of signals at starts, against other candidates with the same stop codon.
 
-    A start is of one of three classes, by the gene before it: those with a ribosome-binding site, those that
-    begin with their messenger RNA, behind a -10 box, and those of neither sign. A promoter further before it
-    counts beside these, as do words of two codons, the start codon, bases around, the distance of the gene
-    before, and that of the first start codon of the frame.
+    A start belongs to one of three classes: with a ribosome-binding site; leaderless, with a -10 box right
+    before the start; or without either signal. Their probabilities depend on the gene before. Further
+    evidence is a promoter upstream, words of two codons, the start codon, the bases around it, the distance
+    to the gene before, and the distance to the first start codon of the frame.
 
     Attributes
     ----------
     words, codons, sites, context, neighbours, behind : ndarray
         Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,): of words of two
-        codons in genes, 0 for one with an unknown base; of start codons; of ribosome-binding sites; of the
-        bases around; of the distance of the gene before; and of that of the first start codon of the frame.
+        codons in genes, 0 for words with an unknown base; start codons; ribosome-binding sites; bases around
+        the start; the distance to the gene before; and the distance to the first start codon of the frame.
     classes : ndarray, shape (3, 3)
-        Probabilities of classes: near behind a gene on the same strand, farther behind one, or behind one on
-        the other strand.
+        Probabilities of the classes: shortly after a gene on the same strand, farther after one, or after a
+        gene on the other strand.
     background : ndarray, shape (4,)
         Probabilities of bases before candidates.
     site, box, promoter : Motif
+        Motifs of the ribosome-binding site, the -10 box and the promoter.
     """
 
     words: FloatArray
@@ -439,11 +440,11 @@ def unpack(every: Arrays, prefix: str) -> StartModel | None:
     if not arrays:
         return None
     if arrays.keys() != _SHAPES.keys():
-        raise ModelFileError(f"found the arrays {sorted(arrays)} of starts, expected {sorted(_SHAPES)}")
+        raise ModelFileError(f"the model of starts has arrays {sorted(arrays)}, but needs {sorted(_SHAPES)}")
     for name, shape in _SHAPES.items():
         check_array(arrays, name, np.float64, shape)
         if name not in _LOG_ODDS and (np.any(arrays[name] <= 0.0) or np.any(arrays[name] >= 1.0)):
-            raise ModelFileError(f"found {name!r} of starts that are no probabilities")
+            raise ModelFileError(f"the model of starts has {name!r} that are not probabilities")
     known: dict[str, Any] = arrays
     for name, (_, first, *_) in _MOTIFS.items():
         bases, places, (share,) = (known.pop(f"{name}_{part}") for part in ("bases", "places", "share"))

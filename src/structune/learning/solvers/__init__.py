@@ -1,1 +1,1 @@
-"""Solvers: minimise a loss plus a penalty."""
+"""Solvers that minimize a loss plus a penalty."""

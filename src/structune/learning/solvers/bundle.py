@@ -1,4 +1,4 @@
-"""Bundle methods: minimise a convex risk that has kinks, plus a Gaussian prior, by cutting planes."""
+"""Bundle methods: minimize a convex risk that has kinks, plus a Gaussian prior, by cutting planes."""
 
 from __future__ import annotations
 
@@ -94,42 +94,44 @@ def minimize_bundle(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 by cutting planes.
+    """Minimize risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 by cutting planes.
 
-    Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al. 2011, algorithm 1. Where
-    decoding is costly, the outputs seen are kept, and most steps are taken on the risk that they alone give.
-    Planes touch near the best point so far: the minimum of those there are may lie far away.
+    The method is that of Teo et al. 2010, with the bounded bundle and the estimated risk of Gornitz et al.
+    2011, algorithm 1. If decoding is costly, outputs are kept, and most steps use only the outputs seen so
+    far. New planes touch near the best point so far, because the minimum of the planes may lie far away.
 
     Parameters
     ----------
     risk : Risk
-        Convex.
+        Convex risk to minimize.
     precision : ndarray, shape (n_weights,)
-        Positive.
+        Precision of the prior of each weight, positive.
     start : ndarray, shape (n_weights,), optional
-        The center by default.
+        Initial weights; the center by default.
     ray : Ray, optional
-        In place of a start: weights of which a multiple is near the minimum.
+        Instead of `start`: weights of which some multiple is near the minimum.
     bundle : Bundle, optional
-        Of an earlier minimisation of the same loss, with any linear part and precision; it has the center.
+        Bundle of an earlier minimization of the same loss, with any linear part and precision; it contains
+        the center.
     tolerance : float
-        Ends when the gap between the objective and its lower bound is at most this times the objective, and
-        3 % of what the objective can fall below its value at the center (or a hundredth of the former).
-        Where rounding puts the bound above the objective, as with huge features, it ends as "stalled".
+        The method ends when the gap between the objective and its lower bound is at most this times the
+        objective, and at most 3 % of what the objective can fall below its value at the center (or a
+        hundredth of the former). If rounding puts the bound above the objective, for example with huge
+        features, the status is "stalled".
     max_iterations : int
-        Passes over the data.
+        Maximum number of passes over the data.
     monitor : Monitor, optional
-        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+        Keeps the time limit. After the limit or Ctrl-C, the best weights so far are returned.
 
     Raises
     ------
     DataError
-        A risk that is not convex, or not finite where it starts.
+        The risk is not convex, or not finite at the start.
     """
     # J(w) = R(w) + 1/2 (w - m)' C (w - m). Each pass gives a plane a . w + b <= R(w), so the minimum of prior
     # plus the highest plane is a lower bound of J, and the lowest J so far an upper one: their gap ends it.
     if not risk.convex:
-        raise DataError(f"the {risk.loss.name} loss is not convex: expected one that is")
+        raise DataError(f"the {risk.loss.name} loss is not convex, and a bundle method needs a convex loss")
     bundle, monitor = bundle or Bundle(risk, precision), monitor or Monitor()
     w, n, state = bundle.planes.center if start is None else start, 0, bundle.resume(monitor)
     if state is not None:
@@ -319,7 +321,7 @@ class CuttingPlanes:
         _check(precision)
         most = most or int(np.clip(_CELLS // max(n, 1), _LEAST, _MOST))
         if most < 2:
-            raise DataError(f"most={most}: expected room for 2 planes at least")
+            raise DataError(f"most={most}: a bundle needs room for at least 2 planes")
         self.precision, self.center = precision, np.zeros(n) if center is None else center
         self.linear, self.at_center = np.zeros(n), -np.inf
         self._rows, self._offsets, self._n = np.zeros((most, n)), np.zeros(most), 0
@@ -364,7 +366,7 @@ class CuttingPlanes:
         offsets, size = state.array("offsets", None), self.center.size
         n = self._n = min(len(offsets), len(self._rows))
         if not n:
-            raise state.refuse("found no planes, expected one at least")
+            raise state.refuse("found no planes, expected at least one")
         self._rows[:n] = state.array("rows", len(offsets), size)[:n]
         self._offsets[:n], self.linear = offsets[:n], state.array("linear", size)
 

@@ -1,4 +1,4 @@
-"""The convex-concave procedure: minimise a difference of convex risks, plus a Gaussian prior."""
+"""The convex-concave procedure: minimize a difference of convex risks, plus a Gaussian prior."""
 
 from __future__ import annotations
 
@@ -30,32 +30,34 @@ def minimize_cccp(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a difference of convex risks, plus a prior, from the minimum of the margin loss on.
+    """Minimize a difference of convex risks, plus a prior, starting from the minimum of the margin loss.
 
-    Chapelle et al. 2008, algorithm 1: replace the function that is subtracted by its tangent, minimise the
-    convex risk that is left, and so on, until a round gains less than `tolerance` times the objective, which
-    increases by no more than the gap of a round.
+    This is algorithm 1 of Chapelle et al. 2008. Each round replaces the subtracted function by its tangent
+    and minimizes the resulting convex risk. The procedure ends when a round gains less than `tolerance` times
+    the objective. A round increases the objective by its gap at most.
 
-    Where outputs are known in part there is no margin loss. Then the first tangent is that at the start, and
-    the loss relative to the best output that agrees with what is known is minimised before the risk itself.
-    Where the risk has weights to begin with, the first tangent is that there.
+    With partially known outputs there is no margin loss. The first tangent is then taken at the start. The
+    loss relative to the best output that agrees with the known part is minimized before the risk itself. If
+    the risk has initial weights (`Risk.beginning_at`), the first tangent is taken there.
 
     Parameters
     ----------
     risk : Risk
+        Risk to minimize.
     precision : ndarray, shape (n_weights,)
-        Positive.
+        Precision of the prior of each weight, positive.
     start : ndarray, shape (n_weights,), optional
-        Where the first, convex minimisation starts; the center by default. With outputs known in part, where
-        the first tangent is; the center, if there is one, or what the structure guesses by default.
+        Initial weights of the first, convex minimization; the center by default. With partially known
+        outputs, the point of the first tangent; by default the center, or else the structure's guess.
     center : ndarray, shape (n_weights,), optional
-        The mean of the prior; zero by default.
+        Mean of the prior; zero by default.
     tolerance : float
-        Relative, of the objective and of the gap of the last rounds; others are looser while much is gained.
+        Relative tolerance of the objective and of the gap of the last rounds. Earlier rounds are looser while
+        they gain much.
     max_iterations : int
-        Passes of one round.
+        Maximum number of passes of a round.
     monitor : Monitor, optional
-        Its time budget is kept; Ctrl-C too gives the best iterate so far.
+        Keeps the time limit. After the limit or Ctrl-C, the best weights so far are returned.
     """
     monitor = monitor or Monitor()
     rounds = _Rounds(risk, precision, center, max_iterations, monitor)

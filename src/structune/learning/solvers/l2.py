@@ -1,4 +1,4 @@
-"""Minimise a risk plus a Gaussian prior, or an elastic net, by the solver that suits it."""
+"""Minimize a risk plus a Gaussian prior, or an elastic net, with a suitable solver."""
 
 from __future__ import annotations
 
@@ -38,45 +38,57 @@ def fit_l2(
     pairs: Pairs | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 (OPT1 of Do et al. 2007).
+    """Minimize risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 (OPT1 of Do et al. 2007).
 
-    By Newton's method where the Hessian is at hand as a matrix or the same everywhere, else by L-BFGS; a risk
-    with kinks by a bundle method, or by the convex-concave procedure. With `l1`, the sum of
-    ``l1_i |w_i - center_i|`` is added, an elastic net: see `minimize_composite`.
+    The solver is Newton's method if the Hessian is available as a matrix or is constant, and L-BFGS
+    otherwise. Risks with kinks use a bundle method or the convex-concave procedure. With `l1`, the objective
+    also has the sum of ``l1_i |w_i - center_i|`` (elastic net); see `minimize_composite`.
 
     Parameters
     ----------
     risk : Risk
+        Risk to minimize.
     precision : ndarray, shape (n_weights,)
-        C, the diagonal of the Gaussian prior's inverse covariance. Bundle methods need some everywhere: with
-        them, weights that have none get a hundredth of the mean of the others.
+        Precision of the Gaussian prior (L2 penalty) of each weight. Bundle methods need positive precisions:
+        there, weights without one get a hundredth of the mean of the others.
     start : ndarray, shape (n_weights,), optional
-        The center by default.
+        Initial weights; the center by default.
     l1 : ndarray, shape (n_weights,), optional
-        Not negative. The gradient of the solution is then the subgradient of least norm.
+        L1 penalty of each weight, not negative. The gradient of the solution is then the subgradient of
+        least norm.
     center : ndarray, shape (n_weights,), optional
-        The mean of the prior; zero by default.
+        Mean of the prior; zero by default.
     tolerance : float
         L-BFGS ends when the norm of the gradient (with `l1`, of the least subgradient) is at most this times
-        that of the gradient at the center, Newton's method as `minimize_newton` says, a bundle method at a
-        gap of ten times this, relative to the objective.
+        the norm at the center. For Newton's method see `minimize_newton`. A bundle method ends at a gap of
+        ten times this, relative to the objective.
     decrement : float
-        L-BFGS and Newton's method end, too, where g' (C + H)^-1 g, twice what a Newton step would gain, is at
-        most this; in L-BFGS with the diagonal of the Hessian H. With `l1` only L-BFGS does.
+        L-BFGS and Newton's method also end when g' (C + H)^-1 g, twice the gain of a Newton step, is at most
+        this. L-BFGS uses the diagonal of the Hessian H. With `l1` only L-BFGS has this criterion.
+    max_iterations : int
+        Maximum number of iterations.
     pairs : Pairs, optional
-        What L-BFGS knows of the curvature, prior included.
+        Curvature that L-BFGS already knows, including that of the prior.
+    monitor : Monitor, optional
+        Records progress and keeps the time limit.
+
+    Returns
+    -------
+    Solution
+        Where the solver ended.
 
     Raises
     ------
     CapabilityError
-        `l1` and a risk with kinks.
+        `l1` is given and the risk has kinks.
     """
     ends: dict[str, Any] = {"max_iterations": max_iterations, "monitor": monitor}
     if l1 is not None and not l1.any():
         l1 = None
     if not risk.smooth:
         if l1 is not None:
-            raise CapabilityError(f"an l1 penalty needs a smooth loss, found {type(risk.loss).__name__}")
+            name = type(risk.loss).__name__
+            raise CapabilityError(f"an l1 penalty needs a smooth loss, and {name} is not smooth")
         return _fit_kinks(risk, precision, start, center, tolerance=_GAP * tolerance, **ends)
     if center is not None:
         # with v = w - center the prior has its mean at zero, and the risk is asked at v + center
@@ -166,32 +178,39 @@ def elastic_net_path(
     tolerance: float = TOLERANCE,
     monitor: Monitor | None = None,
 ) -> Iterator[tuple[float, Solution]]:
-    """Minimise ``risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i|`` for falling factors t.
+    """Minimize ``risk(w) + 1/2 sum_i precision_i w_i^2 + t sum_i l1_i |w_i|`` for falling factors t.
 
-    Each fit starts at the weights of the one before (Friedman, Hastie & Tibshirani 2010), and is made when it
-    is asked for: stop at any. To choose a factor by held-out loss, see `GridTuner`.
+    Each fit starts from the weights of the previous one (Friedman, Hastie & Tibshirani 2010). Fits are
+    computed on demand, so the loop may stop at any factor. To choose a factor by held-out loss, use
+    `GridTuner`.
 
     Parameters
     ----------
     risk : Risk
-        Smooth.
+        Risk of a smooth loss.
     precision, l1 : ndarray, shape (n_weights,)
-        By default `l1` is 1 for all weights with a precision.
+        L2 and l1 penalty of each weight. By default, `l1` is 1 for all weights with a precision.
     factors : sequence of float, optional
-        By default `n_factors` in equal ratios, from the smallest that leaves no weight with an l1 penalty
-        to `least` times that.
+        Factors t. By default `n_factors` values in equal ratios, from the smallest factor at which all
+        weights with an l1 penalty are zero, down to `least` times that.
+    n_factors : int
+        Number of factors.
+    least : float
+        Last factor divided by the first.
     tolerance, monitor
-        As of `fit_l2`.
+        As in `fit_l2`.
 
     Yields
     ------
     factor : float
+        Factor t.
     fit : Solution
+        Fit with this factor.
 
     Raises
     ------
     DataError
-        Factors, `least` or `n_factors` that make no path.
+        `factors`, `least` or `n_factors` is invalid.
     """
     shares = np.where(precision > 0, 1.0, 0.0) if l1 is None else l1
     start = None
@@ -202,7 +221,8 @@ def elastic_net_path(
     if factors is None:
         if not (0 < least < 1 and n_factors >= 2 and shares.any()):
             raise DataError(
-                f"n_factors={n_factors}, least={least}: expected 2 at least, a share, and l1 > 0 somewhere"
+                f"n_factors={n_factors}, least={least}: n_factors must be at least 2, least between 0 and 1, "
+                "and l1 > 0 for some weight"
             )
         most, start = _most(risk, shares, fit_at)
         factors = np.geomspace(most, least * most, n_factors).tolist()

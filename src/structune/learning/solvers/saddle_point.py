@@ -1,4 +1,4 @@
-"""Extended saddle point search: minimise a smooth function under constraints that may have kinks."""
+"""Extended saddle point search: minimize a smooth function under constraints that may have kinks."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class SaddlePoint(Solution):
-    """Where the search ended; `objective` and `gradient` are without the penalties.
+    """Result of a saddle point search; `objective` and `gradient` exclude the penalties of the constraints.
 
     Attributes
     ----------
     status : {"converged", "infeasible", "iterations", "budget", "interrupted"}
-        "infeasible": no iterate met the constraints, and `w` is the one of least violation. "iterations": `w`
-        meets them, but the last minimisation ended elsewhere.
+        How the search ended. "infeasible": no weights met the constraints, and `w` has the smallest
+        violation. "iterations": `w` meets them, but the last minimization ended at other weights.
     multipliers, constraint_values : ndarray, shape (n_constraints,)
+        Multiplier beta_j and value h_j of each constraint.
     n_rounds : int
-        Minimisations over w.
+        Number of minimizations over w.
     """
 
     multipliers: FloatArray = field(default_factory=lambda: np.empty(0))
@@ -72,50 +73,54 @@ def minimize_saddle_point(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> SaddlePoint:
-    """Minimise f(w) where h_j(w) <= gamma for all j (Chen et al. 2009, section 4).
+    """Minimize f(w) subject to h_j(w) <= gamma for all j (Chen et al. 2009, section 4).
 
-    Minimises L = f + sum_j beta_j max(0, h_j - gamma) (equation 10) over w by L-BFGS, raises the multipliers
-    of what is violated, and so on. Above a threshold, which need not be met exactly, the penalties are exact:
-    the minimum of L meets the constraints.
+    Each round minimizes L = f + sum_j beta_j max(0, h_j - gamma) (equation 10) over w by L-BFGS, and then
+    raises the multipliers beta_j of violated constraints. If the multipliers are high enough, the penalties
+    are exact: the minimum of L meets the constraints.
 
-    L-BFGS gets stuck at kinks: each round with penalties starts where the last one ended, after projections
-    on planes of violated constraints and, where it lowers L, closer to zero. Where many kinks meet at the
-    minimum the search ends near it, not at it.
+    L-BFGS gets stuck at kinks. Therefore each round with penalties starts where the last one ended, after
+    projections onto planes of violated constraints and, if this lowers L, closer to zero. If many kinks meet
+    at the minimum, the search ends near it, not exactly at it.
 
     Parameters
     ----------
     objective : callable
-        w -> f and its gradient.
+        Function that takes w and returns f and its gradient.
     constraints : sequence of Constraint
+        Functions h_j.
     start : ndarray, shape (n_weights,)
+        Initial weights.
     gamma : float
-        Positive.
+        Bound of the constraints, positive.
     scale : ndarray, shape (n_weights,), optional
-        L-BFGS works in w / scale.
+        Scale of each weight; L-BFGS works in w / scale.
     multipliers : ndarray, shape (n_constraints,), optional
-        beta at the start; zero by default, which makes the first round a minimisation of f.
+        Initial beta; zero by default, so that the first round minimizes f.
     schedule : {"balanced", "doubling"}
-        "balanced": the first time that h_j is violated, beta_j becomes such that its penalty pulls a tenth as
-        hard as f does at w = 0; then it doubles. "doubling": the paper's, beta_j += c max(0, h_j - gamma)
-        with c doubling from 1e-9 (equations 15 and 16), which needs more rounds.
+        How multipliers are raised. "balanced": when h_j is first violated, beta_j is set so that the gradient
+        of its penalty is a tenth of that of f at w = 0; then it doubles. "doubling", as in the paper:
+        beta_j += c max(0, h_j - gamma), with c doubling from 1e-9 (equations 15 and 16); needs more rounds.
     tolerance : float
-        A round ends when the norm of the gradient is at most this times that at w = 0, or when a step gains
-        less than a tenth of this, relative to L or, if that is less, to how far L is from its value at w = 0:
-        there is no small gradient at a kink.
+        A round ends when the norm of the gradient is at most this times that at w = 0. As gradients at kinks
+        are not small, it also ends when a step gains less than a tenth of this, relative to L or to the
+        difference of L from its value at w = 0, whichever is less.
     max_rounds : int
+        Maximum number of rounds.
     max_multiplier : float
-        The search ends when all that is violated has this multiplier.
+        The search ends when all violated constraints have this multiplier.
     max_iterations : int
-        Of rounds without penalties. Those with penalties have 10 steps, and go on without raising the
-        multipliers once the constraints are met.
+        Maximum number of iterations of rounds without penalties. Rounds with penalties have 10 steps; once
+        the constraints are met, the search continues without raising the multipliers.
     monitor : Monitor, optional
-        Gets a record a round. Its time budget is kept; Ctrl-C too gives the best iterate so far.
+        Gets one record per round and keeps the time limit. After the limit or Ctrl-C, the best weights so far
+        are returned.
 
     Returns
     -------
     SaddlePoint
-        The iterate of the smallest f, of all that were evaluated, among those with h_j <= 1.01 gamma; if
-        there is none, that of the least violation, with the status "infeasible".
+        The evaluated weights with the smallest f among those with h_j <= 1.01 gamma. If there are none, those
+        with the smallest violation, and the status "infeasible".
     """
     if schedule not in SCHEDULES:
         raise DataError(f"schedule={schedule!r}: expected one of {SCHEDULES}")
@@ -182,12 +187,12 @@ def fit_constrained(
     tolerance: float = TOLERANCE,
     **options: Any,
 ) -> SaddlePoint:
-    """Minimise risk(w) + 1/2 sum_i precision_i w_i^2 of a smooth loss by `minimize_saddle_point`.
+    """Minimize risk(w) + 1/2 sum_i precision_i w_i^2 of a smooth loss by `minimize_saddle_point`.
 
     Best `start` is what `fit_l2` gives: then the first round is over at once.
     """
     if not risk.smooth:
-        raise CapabilityError(f"constraints need a smooth loss, found {type(risk.loss).__name__}")
+        raise CapabilityError(f"constraints need a smooth loss, and {type(risk.loss).__name__} is not smooth")
     scale = curvature_scale(precision, risk.at_zero.variance)
     return minimize_saddle_point(
         penalised(risk, precision), constraints, start, scale=scale, tolerance=tolerance, **options

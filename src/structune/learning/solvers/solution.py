@@ -1,4 +1,4 @@
-"""What every solver is given and gives back, and the way down that some of them share."""
+"""Result of all solvers, and the descent that some of them share."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ ROUNDING = 8 * np.finfo(float).eps
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a solver ended.
+    """Result of a solver.
 
     Attributes
     ----------
     w : ndarray, shape (n_weights,)
-        The best iterate.
+        Best weights found.
     objective : float
+        Objective at `w`.
     gradient : ndarray, shape (n_weights,)
-        There.
+        Gradient at `w`.
     n_evaluations : int
+        Number of evaluations of the objective.
     status : {"converged", "stalled", "iterations", "budget", "interrupted"}
-        "stalled": the line search found nothing lower, though there is more to gain than rounding hides.
+        How the solver ended. "stalled": the line search found no lower value, although the gradient is not
+        small.
     lower_bound : float
-        Of the minimum, from solvers that know one.
+        Lower bound of the minimum, if the solver knows one.
     pairs : Pairs, optional
-        What L-BFGS has learned of the curvature.
+        Curvature that L-BFGS collected.
     """
 
     w: FloatArray

@@ -61,7 +61,7 @@ class GridTuner:
         for name in ("values", "l1"):
             given = getattr(self, name)
             if not are_positive(given) or np.ndim(given) != 1 or not len(given):
-                raise DataError(f"{name}={given!r}: expected at least one finite number > 0, and no others")
+                raise DataError(f"{name}={given!r}: expected finite numbers > 0, at least one")
         if len(self.values) ** axes * len(self.l1) > _MOST_POINTS:
             raise DataError(
                 f"a product grid of {len(self.values)} values for {axes} groups has too many points: "

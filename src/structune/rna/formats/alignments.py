@@ -1,4 +1,4 @@
-"""Alignments of RNA sequences, such as Rfam's: their sequences one by one, or whole for a consensus."""
+"""Alignments of RNA sequences, such as those of Rfam: as single sequences, or whole for a consensus."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
     """Read the records of Stockholm alignments, compressed or not, one alignment at a time.
 
-    Gaps are taken out of the sequences. A sequence's structure is its own, ``#=GR name SS``, or else the
-    consensus, ``#=GC SS_cons``, without the pairs of which one side is a gap; None where there is neither. Of
-    the WUSS notation all kinds of nested pairs become ``()``, and pseudoknots stay letters.
+    Gaps are removed from the sequences. The structure of a sequence is its own, ``#=GR name SS``, or else the
+    consensus, ``#=GC SS_cons``, without pairs that have a gap on one side; None if there is neither. All
+    nested brackets of the WUSS notation become ``()``; pseudoknots remain letters.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        Names the file and line of what is no base or structure, of rows of different lengths, and of a
-        missing first or last line.
+        A base or structure is invalid, rows differ in length, or the first or last line is missing. Names
+        file and line.
     """
     return parse_stockholm(Lines(source))
 
@@ -59,7 +59,7 @@ def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
             case ["#=GR", name, "SS", piece]:
                 kind = 1
             case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
-                raise lines.refuse(number, f"found {shown(text)}, expected a structure without spaces")
+                raise lines.refuse(number, f"{shown(text)}: a structure must not contain spaces")
             case _ if text.startswith("#"):
                 continue
             case [name, piece]:
@@ -67,10 +67,10 @@ def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
                 with lines.at(number):
                     clean_sequence(piece, BASES + GAPS)
             case _:
-                raise lines.refuse(number, f"found {shown(text)}, expected a name and its aligned sequence")
+                raise lines.refuse(number, f"{shown(text)} is not a name and its aligned sequence")
         rows[kind].setdefault(name, {})[number] = piece
     if rows is not None:
-        raise lines.refuse(number, "found the end of the file, expected '//'")
+        raise lines.refuse(number, "the last line '//' is missing")
 
 
 def _records(
@@ -78,13 +78,13 @@ def _records(
 ) -> Iterator[RNARecord]:
     for name, row in own.items():
         if name not in rows:
-            message = f"found the structure of {shown(name)}, which has no sequence"
+            message = f"{shown(name)} has a structure, but no sequence"
             raise lines.refuse(min(row), message)
     every = [*rows.values(), *own.values(), *of_all.values()]
     for row in every:
         if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):
-            as_in = f"expected {expected}, as in line {min(every[0])}"
-            raise lines.refuse(min(row), f"found a row of {n} columns, {as_in}")
+            as_in = f"expected {expected} as in line {min(every[0])}"
+            raise lines.refuse(min(row), f"the row has {n} columns, {as_in}")
     consensus = _pairs(lines, of_all[""]) if of_all else None
     for name, row in rows.items():
         pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, "".join(row.values())
@@ -120,12 +120,12 @@ def _pairs(lines: Lines, row: _Pieces) -> list[tuple[int, int, str]]:
         elif opening and stack and stack[-1][1] == opening:
             pairs.append((stack.pop()[0], column, opening))
         elif opening:
-            raise refuse(column, f"found {character!r} without its {opening!r}")
+            raise refuse(column, f"{character!r} has no matching {opening!r}")
         elif character not in _UNPAIRED:
-            raise refuse(column, f"found {character!r}, expected a character of the WUSS notation")
+            raise refuse(column, f"{character!r} is not a character of the WUSS notation")
     if unmatched := [stack[-1] for stack in stacks.values() if stack]:
         column, opening = min(unmatched)
-        raise refuse(column, f"found {opening!r} without its closing character")
+        raise refuse(column, f"{opening!r} has no closing character")
     return pairs
 
 
@@ -134,17 +134,18 @@ def _pairs(lines: Lines, row: _Pieces) -> list[tuple[int, int, str]]:
 
 @dataclass(frozen=True)
 class RNAAlignment:
-    """Sequences of one family, column by column.
+    """An alignment of RNA sequences.
 
     Attributes
     ----------
     name : str
+        Name of the alignment.
     names : tuple of str
-        Of the rows.
+        Names of the sequences.
     rows : tuple of str
-        Of one length: ACGU and other letters of the IUPAC code, ``-`` for gaps.
+        Aligned sequences, all of one length: ACGU and other IUPAC letters, ``-`` for gaps.
     structure : str, optional
-        Of all of them, as the file has it (WUSS notation).
+        Consensus structure as in the file (WUSS notation).
     """
 
     name: str
@@ -154,7 +155,7 @@ class RNAAlignment:
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
-    """Read alignments: many of a Stockholm file, one of Clustal or of FASTA, compressed or not.
+    """Read the alignments of a Stockholm file, or the one of a Clustal or FASTA file, compressed or not.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     Raises
     ------
     DataError
-        Names the file, and the alignment with rows of several lengths or a character that is no base.
+        Rows differ in length, or a character is not a base. Names the file and the alignment.
     """
     from Bio import AlignIO  # slow to import
 
@@ -171,14 +172,14 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     with lines.told_by_look(_LOOKS, _ADVICE):
         first = next((text for text in lines.head(1000) if text.strip()), "").strip()
         if not first:
-            raise DataError(f"{lines.name}: found no text, expected an alignment")
+            raise DataError(f"{lines.name}: the file is empty, expected an alignment")
         format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
         marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
         text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
         text = text.strip() + "\n"
         blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
         if not blocks:
-            raise DataError(f"{lines.name}: found no alignment")
+            raise DataError(f"{lines.name}: no alignment")
         for k, block in enumerate(blocks):
             name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
             told = f"{lines.name}: alignment {shown(name)}:"
@@ -188,7 +189,7 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
                 whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
                 found = AlignIO.read(io.StringIO(whole), format)
             except (ValueError, AssertionError) as error:
-                message = f"found no alignment in {format.capitalize()} format ({error})"
+                message = f"not an alignment in {format.capitalize()} format ({error})"
                 raise DataError(f"{lines.name}: {message}") from None
             rows = []
             for record in found:
@@ -197,8 +198,8 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
                 except DataError as error:
                     raise DataError(f"{told} row {shown(record.id)}: {error}") from None
             if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
-                what = "found unpaired bases below each sequence, as in dot-bracket"
-                raise DataError(f"{told} {what}, expected aligned sequences")
+                what = "unpaired bases below each sequence, as in dot-bracket"
+                raise DataError(f"{told} expected aligned sequences, not {what}")
             names = tuple(one_word(record.id) for record in found)
             structure = found.column_annotations.get("secondary_structure")
             yield RNAAlignment(name, names, tuple(rows), structure)

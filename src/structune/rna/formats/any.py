@@ -1,4 +1,4 @@
-"""RNA sequences and structures of any format: by the file name's ending, or else by what the file holds."""
+"""RNA sequences and structures in any format, detected from the ending of the file name or the content."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ _LOOKS = {look for format in _FORMATS.values() for look in format.looks}
 _ADVICE = {  # by what a file looks like
     **dict.fromkeys(
         ["Clustal", "Stockholm", "aligned FASTA", "A2M"],
-        "structune consensus folds alignments; sequences need FASTA without gaps",
+        "fold alignments with structune consensus, and single sequences from FASTA without gaps",
     ),
-    "RNAfold -p output": "leave out the lines with [ ] or { } behind a structure and those with frequencies, "
-    "or run RNAfold without -p",
+    "RNAfold -p output": "delete the lines that end in [...] or {...} and those with frequencies, or run "
+    "RNAfold without -p",
     "RNAsubopt output": "keep a header, the sequence alone and one of its structures for each record",
-    "": "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; --input-format (format=) says which "
-    "it is",
+    "": "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; set the format with --input-format "
+    "(format=)",
 }
 _BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
 
@@ -78,27 +78,28 @@ def read_rna(
     Parameters
     ----------
     source : path or file object
-        A file, compressed or not, binary or text, which is left open; or a folder, of which the files
-        with a known ending are read in the order of their names.
+        A file, compressed or not, binary or text; a file object is left open. Or a folder: its files with a
+        known ending are read in the order of their names.
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
-        By default the one of the name's ending (``.fa .fas .fasta .ffn .fna .frn``,
-        ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, each with or without ``.gz``) or, for
-        other names, the one that the first lines look like. "plain" is a sequence a line, or below a header,
-        perhaps with its structure below. If given, lines of ``x`` below sequences are bases that are masked;
-        otherwise they are refused where they can only be constraints.
+        Format of the files. By default it is detected from the ending of the name (``.fa .fas .fasta .ffn
+        .fna .frn``, ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, compressed or not) or else
+        from the first lines. "plain" has one sequence per line, or below a header, optionally with its
+        structure below. With a given format, lines of ``x`` below sequences are masked bases; without, they
+        are an error where they can only be constraints.
     live : bool
-        Give each sequence as soon as it is whole, to a program that waits for it: the first line alone tells
-        the format, structures below sequences may be left out, and without headers a sequence is a line.
+        Yield each sequence as soon as it is complete, for interactive use: the format is detected from the
+        first line alone, structures may be missing, and without headers each sequence is one line.
     skipped : callable, optional
-        Gets the error of each record below a header ``>name`` that cannot be read, and the others are read.
-        Of formats without such headers it is an error.
+        Function that is called with the error of each unreadable record; reading then continues with the next
+        record. Only for formats with headers ``>name``.
     unused : callable, optional
-        Called for each structure that comes when its sequence, without a header, has been given by `live`.
+        Function that is called for each structure whose sequence, without a header, was already yielded by
+        `live`.
 
     Raises
     ------
     DataError
-        As the readers of each format do; names the file of an unknown format, and the folder without files.
+        As for the reader of each format; the format of a file is unknown; or a folder has no such files.
     """
     _check_format(format, _FORMATS)
 
@@ -118,11 +119,11 @@ def read_rna(
                 for record in parse(lines):
                     yield record
                 if record is None and not lines.is_empty:
-                    raise DataError(f"{lines.name}: found no sequences")
+                    raise DataError(f"{lines.name}: the file has no sequences")
                 return
             if not chosen.has_headers or not next(filter(None, lines.head(HEAD)), "").startswith(">"):
-                expected = "expected some where records are skipped"
-                raise DataError(f"{lines.name}: found no headers '>name', {expected}")
+                expected = "records can only be skipped in files with headers '>name'"
+                raise DataError(f"{lines.name}: {expected}")
             # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
             pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
             for count, piece in enumerate(pieces, 1):
@@ -142,19 +143,19 @@ def files_of(source: Source) -> list[Source]:
         return [source]
     files = [path for path in sorted(Path(source).iterdir()) if path.is_file() and _format_of_name(path)]
     if not files:
-        raise DataError(f"{source}: found no files, expected some that end in {' '.join(_ENDINGS)}")
+        raise DataError(f"{source}: the folder has no files that end in {' '.join(_ENDINGS)}")
     return [*files]
 
 
 def write_rna(target: Source, records: Iterable[RNARecord], format: str | None = None) -> None:
-    """Write RNA sequences, and structures where the format has them.
+    """Write RNA sequences, and their structures if the format has them.
 
     Parameters
     ----------
     target : path or file object, binary or text
     records : iterable of RNARecord
     format : {"fasta", "dot_bracket", "bpseq", "ct"}, optional
-        By default the one of the name's ending, as in `read_rna`.
+        Format of the file; by default that of the ending of the name, as in `read_rna`.
 
     Raises
     ------
@@ -164,14 +165,14 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
     _check_format(format, _WRITERS)
     found = format or _format_of_name(target)
     if found not in _WRITERS:
-        told = f"{source_name(target)}: found {f'the format {found}' if found else 'an unknown ending'}"
-        raise DataError(f"{told}, expected format to be one of {', '.join(_WRITERS)}")
+        told = f"{source_name(target)}: {f'the format {found}' if found else 'an unknown ending'}"
+        raise DataError(f"{told}; set format to one of {', '.join(_WRITERS)}")
     _WRITERS[found](target, records)
 
 
 def _check_format(format: str | None, known: Iterable[str]) -> None:
     if format is not None and format not in known:
-        raise DataError(f"found format={format!r}, expected one of {', '.join(known)}")
+        raise DataError(f"format={format!r}: expected one of {', '.join(known)}")
 
 
 def _format_of_name(source: Source) -> str | None:
@@ -183,7 +184,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
     head = (text for text in lines.head(HEAD) if text)  # no further than is needed: it may be a pipe
     first = next(head, "")
     if not first:
-        raise DataError(f"{lines.name}: found no text, expected RNA sequences")
+        raise DataError(f"{lines.name}: the file is empty, expected RNA sequences")
     if first.startswith("# STOCKHOLM"):
         return "stockholm"
     # Lines such as "Filename: ..." may stand above the bases of CT and BPSEQ files.
@@ -192,12 +193,12 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
     if first[:1].isdigit():
         return "bpseq" if _BASE_OF_BPSEQ.fullmatch(first) else "ct"
     if not first:
-        raise DataError(f"{lines.name}: found comments only, expected RNA sequences")
+        raise DataError(f"{lines.name}: only comments, expected RNA sequences")
     if not first.startswith(">"):
         try:  # nothing tells what the file is, if it is neither a sequence nor a structure
             clean_sequence("" if STRUCTURE.search(first) else first, OF_STRANDS)
         except DataError as error:
-            told = f"found {shown(first)}, expected {', '.join(_FORMATS)} ({error})"
+            told = f"{shown(first)} is in none of the formats {', '.join(_FORMATS)} ({error})"
             raise DataError(f"{lines.name}: {told}") from None
     # Who waits for each sequence cannot look ahead: the first line alone tells the format.
     if live:

@@ -36,17 +36,17 @@ def check_strands(sequence: str) -> None:
     """Refuse more strands than two, and empty ones."""
     strands = sequence.split(STRANDS)
     if len(strands) > 2 or (len(strands) == 2 and not all(strands)):
-        raise DataError(f"found {STRANDS} in {shown(sequence)}, expected it once, between two strands")
+        raise DataError(f"{shown(sequence)}: {STRANDS} may occur only once, between two strands")
 
 
 def check_cut(text: str, n: int, nick: int, what: str) -> None:
-    """Refuse what is said of another number of bases than n, or not cut at `nick`, -1 for one strand."""
+    """Refuse a text that does not have n bases, or is not cut at `nick`, -1 for one strand."""
     if (found := len(bases_of(text))) != n:
-        raise DataError(f"found {what} of length {found} for {n} bases")
+        raise DataError(f"{what} of length {found} for {n} bases; the lengths must be equal")
     if (places := [k for k, character in enumerate(text) if character == STRANDS]) != [nick] * (nick >= 0):
-        expected = f"{nick + 1}, as in the sequence" if nick >= 0 else "none, for the sequence has one strand"
+        expected = f"at {nick + 1}, as in the sequence" if nick >= 0 else "none, because there is one strand"
         told = ", ".join(str(k + 1) for k in places) or "none"
-        raise DataError(f"found {STRANDS} in {what} at the positions {told} (from 1), expected {expected}")
+        raise DataError(f"{STRANDS} in {what}: positions {told} (from 1), expected {expected}")
 
 
 def ends_of(partners: IntArray) -> IntArray:
@@ -66,15 +66,15 @@ def pairs_of(partners: IntArray) -> list[tuple[int, int]]:
 
 
 def largest_nested(partners: IntArray) -> IntArray:
-    """Partners within a largest set of pairs that do not cross; -1 for those of other pairs, too.
+    """Reduce a structure to a largest set of pairs that do not cross; -1 for bases of removed pairs.
 
-    Of sets as large, the one that keeps pairs further left. Time and memory grow with the square of the
-    number of pairs that cross others, 100 MB for 5000 of them; pairs that cross none cost little.
+    Among several largest sets, the one with pairs further left is chosen. Time and memory grow with the
+    square of the number of pairs that cross others: 100 MB for 5000 of them. Other pairs cost little.
 
     Parameters
     ----------
     partners : ndarray of int64, shape (n,)
-        Partner of each base, -1 for none; they stay as they are.
+        Partner of each base, from 0, -1 for none; not changed.
     """
     nested, bases = partners.copy(), np.arange(partners.size)
     first = np.flatnonzero(partners > bases)
@@ -116,18 +116,18 @@ def largest_nested(partners: IntArray) -> IntArray:
 
 
 def partners(structure: str) -> IntArray:
-    """Partner of each base of a structure in dot-bracket notation, from 0; -1 for an unpaired base.
+    """Convert dot-bracket notation to the partner of each base, from 0; -1 for an unpaired base.
 
     Parameters
     ----------
     structure : str
-        ``.`` for an unpaired base, and for pairs ``()``, ``[]``, ``{}``, ``<>`` and ``Aa`` to ``Zz``. Pairs
-        of different kinds may cross. ``&`` between two strands is no base.
+        ``.`` for an unpaired base; ``()``, ``[]``, ``{}``, ``<>`` and ``Aa`` to ``Zz`` for pairs. Pairs with
+        different brackets may cross. ``&`` separates two strands and is not counted as a base.
 
     Raises
     ------
     DataError
-        Names the position, from 1, of an unknown character or an unmatched bracket.
+        A character is unknown or a bracket has no match; the message names its position, from 1.
     """
     if STRANDS in structure:  # bases are counted through
         is_base = np.array([character != STRANDS for character in structure])
@@ -141,24 +141,24 @@ def partners(structure: str) -> IntArray:
             stacks[character].append(j)
         elif opening := _OPENED_BY.get(character):
             if not stacks[opening]:
-                raise DataError(f"position {j + 1} (from 1): found {character!r} without its {opening!r}")
+                raise DataError(f"position {j + 1} (from 1): {character!r} has no matching {opening!r}")
             i = stacks[opening].pop()
             found[i], found[j] = j, i
         elif character != ".":
-            expected = "expected '.', a bracket or letter"
-            raise DataError(f"position {j + 1} (from 1): found {character!r}, {expected}")
+            expected = "is not '.', a bracket or a letter"
+            raise DataError(f"position {j + 1} (from 1): {character!r} {expected}")
     if open_bases := [stack[-1] for stack in stacks.values() if stack]:
         i = min(open_bases)
         closing = CLOSING[OPENING.index(structure[i])]
-        raise DataError(f"position {i + 1} (from 1): found {structure[i]!r} without its {closing!r}")
+        raise DataError(f"position {i + 1} (from 1): {structure[i]!r} has no matching {closing!r}")
     return found
 
 
 def to_dot_bracket(partners: Any) -> str:
-    """Dot-bracket notation of a structure, a character a base.
+    """Convert the partners of bases to dot-bracket notation, with one character per base.
 
-    A largest set of nested pairs is written ``()``. Helices of the other pairs take, from the left, the first
-    of ``[]``, ``{}``, ``<>``, ``Aa``, ..., ``Zz`` whose pairs they do not cross.
+    A largest set of nested pairs is written as ``()``. Each other helix, from the left, gets the first of
+    ``[]``, ``{}``, ``<>``, ``Aa``, ..., ``Zz`` whose pairs it does not cross.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def to_dot_bracket(partners: Any) -> str:
     Raises
     ------
     DataError
-        Partners that are not mutual, or pairs that cross so often that 30 kinds of bracket do not suffice.
+        Partners are not mutual, or pairs cross so often that 30 types of brackets do not suffice.
     """
     given = as_partners(partners)
     nested = largest_nested(given)
@@ -183,8 +183,8 @@ def to_dot_bracket(partners: Any) -> str:
         is_free = (k for k, ends in others if not any(is_crossed(ends, i, j) for i, j in helix))
         layer = next(is_free, len(layers))
         if layer == len(OPENING):
-            most = f"expected at most {len(OPENING)} kinds of bracket"
-            raise DataError(f"found pairs that cross too often, {most}")
+            most = f"{len(OPENING)} types of brackets do not suffice"
+            raise DataError(f"too many pairs cross each other: {most}")
         if layer == len(layers):
             layers.append(np.arange(given.size))
         for i, j in helix:
@@ -194,15 +194,15 @@ def to_dot_bracket(partners: Any) -> str:
 
 
 def drop_pseudoknots(structure: str) -> tuple[str, int]:
-    """A structure without the pairs that form pseudoknots, of ``.()&`` only, and the number of those pairs.
+    """Remove the pairs in pseudoknots; return the structure, of ``.()&`` only, and the number of those pairs.
 
-    The ``()`` pairs, which authors use for the nested part, are kept, and only these. A structure without any
+    Only the ``()`` pairs are kept, because authors use them for the nested part. A structure without ``()``
     is reduced to a largest set of nested pairs.
 
     Parameters
     ----------
     structure : str
-        Dot-bracket notation, checked as `partners` does.
+        Structure in dot-bracket notation, as in `partners`.
     """
     found = partners(structure)
     # Authors write the nested part in round brackets, even where another set of pairs would be larger.
@@ -221,12 +221,12 @@ def as_partners(structure: Any) -> IntArray:
         return partners(structure)
     given = np.asarray(structure)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        told = f"found partners of shape {given.shape} and type {given.dtype}"
-        raise DataError(f"{told}, expected a row of integers")
+        told = "partners must be a one-dimensional array of integers"
+        raise DataError(f"{told}, not of shape {given.shape} and type {given.dtype}")
     given = given.astype(np.int64)
     bases = np.arange(given.size)
     possible = (given >= 0) & (given < given.size) & (given != bases)
     mutual = possible & (given[np.where(possible, given, 0)] == bases)
     for i in np.flatnonzero(~mutual & (given != -1))[:1]:
-        raise DataError(f"base {i} (from 0): found the partner {given[i]}, expected -1 or a mutual partner")
+        raise DataError(f"base {i} (from 0): the partner {given[i]} is neither -1 nor mutual")
     return given

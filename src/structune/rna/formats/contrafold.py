@@ -1,4 +1,4 @@
-"""Parameter files of CONTRAfold and EternaFold: a name and a number a line."""
+"""Parameter files of CONTRAfold and EternaFold: one name and number per line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from structune.errors import DataError
 
 
 def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
-    """The parameters of a file, by name.
+    """Read the parameters of a CONTRAfold or EternaFold file, by name.
 
     Raises
     ------
     DataError
-        A line that is not a name and a finite number, or a name that comes twice. Names file and line.
+        A line is not a name and a finite number, or a name occurs twice. Names file and line.
     """
     found: dict[str, float] = {}
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        told = "found bytes that are no text, expected a name and a number a line"
+        told = "the file is not text; expected a name and a number per line"
         raise DataError(f"{path}: {told}") from None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -33,14 +33,14 @@ def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
             name, word = line.split()
             value = float(word)
         if not math.isfinite(value):
-            raise DataError(f"{path}:{number}: found {line!r}, expected a name and a finite number")
+            raise DataError(f"{path}:{number}: {line!r} is not a name and a finite number")
         if name in found:
-            raise DataError(f"{path}:{number}: found {name!r} a second time")
+            raise DataError(f"{path}:{number}: the name {name!r} occurs twice")
         found[name] = value
     return found
 
 
 def write_contrafold(path: str | os.PathLike[str], parameters: Mapping[str, float]) -> None:
-    """Write parameters, with all their digits."""
+    """Write named parameters to a CONTRAfold parameter file, with all their digits."""
     lines = [f"{name} {float(value)!r}\n" for name, value in parameters.items()]
     Path(path).write_text("".join(lines), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""CT and BPSEQ files: a base a line, with its index and its partner's."""
+"""CT and BPSEQ files: one base per line, with its index and that of its partner."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
 def read_ct(source: Source) -> list[RNARecord]:
     """Read the records of a CT file, compressed or not.
 
-    The columns of a base are its index, the letter, the indices of the bases before and after it, its
-    partner's index or 0, and possibly more. Where no base is after one, and none before the next, the second
-    of two strands begins; what else is said of those before and after, and further columns, are not used.
-    Energies in headers, ``ENERGY = -1.2`` or ``dG = -1.2``, are skipped, and the words of a name joined by
-    ``_``. Structures without a name are named by a line ``Filename: ...`` or by their number, from 1.
+    The columns of a base are its index, its letter, the indices of the bases before and after it, the index
+    of its partner or 0, and possibly more. Where a base has none after it and the next has none before it,
+    the second of two strands begins. Apart from that, the bases before and after are ignored, as are further
+    columns and energies in headers, such as ``ENERGY = -1.2`` or ``dG = -1.2``. The words of a name are
+    joined by ``_``. A structure without a name is named by a line ``Filename: ...`` or its number, from 1.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def read_ct(source: Source) -> list[RNARecord]:
     Raises
     ------
     DataError
-        Names the file and line of a wrong header, of too few or too many bases, of an index out of turn, of
-        what is no base, and of a pair that is not mutual.
+        A header or base is invalid, the number of bases is wrong, indices are out of order, or a pair is not
+        mutual. Names file and line.
     """
     return list(parse_ct(Lines(source)))
 
@@ -53,8 +53,8 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
             continue
         match = _HEADER.fullmatch(text)
         if match is None or _BASE.match(match[2] or ""):
-            expected = "expected a header: the number of bases and a name"
-            raise lines.refuse(number, f"found {shown(text)}, {expected}")
+            expected = "is not a header with the number of bases and a name"
+            raise lines.refuse(number, f"{shown(text)} {expected}")
         size, name = int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
         count += 1
         # Rows are taken from the same stream as headers: as many as the header says.
@@ -62,11 +62,11 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
         for row, base in islice(rows, size):
             if len(words := base.split()) < 5:
                 expected = "expected 6: index, base, before, after, partner, index"
-                raise lines.refuse(row, f"found {len(words)} columns, {expected}")
+                raise lines.refuse(row, f"{len(words)} columns, {expected}")
             around.append((_whole(lines, row, words[2]), _whole(lines, row, words[3])))
             table.add(row, words[0], words[1], words[4])
         if len(around) < size:
-            told = f"found the end of the file after {len(around)} bases, expected {size}"
+            told = f"the file ends after {len(around)} bases, expected {size}"
             raise lines.refuse(number, told)
         # Strands end where no base is after one, nor before the next; but some files have zeros everywhere.
         links = [(after, before) for (_, after), (before, _) in pairwise(around)]
@@ -79,7 +79,7 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write structures, one after the other, compressed by gzip where the path ends in ``.gz``.
+    """Write structures to a CT file, compressed by gzip if the path ends in ``.gz``.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read the record of a BPSEQ file, compressed or not; none if it has neither a base nor a name.
+    """Read the record of a BPSEQ file, compressed or not; no record if it has neither bases nor a name.
 
-    Above the bases there may be comments that start with ``#`` and lines such as ``Organism: ...``. The name
-    is that of a line ``#Name: ...`` or ``Filename: ...``, or else the file's without its ending.
+    Comments that start with ``#`` and lines such as ``Organism: ...`` may precede the bases. The name is that
+    of a line ``#Name: ...`` or ``Filename: ...``, or else the name of the file without its ending.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def read_bpseq(source: Source) -> list[RNARecord]:
     Raises
     ------
     DataError
-        Names the file and line of an index out of turn, of what is no base, and of a pair that is not mutual.
+        Indices are out of order, a base is invalid, or a pair is not mutual. Names file and line.
     """
     return list(parse_bpseq(Lines(source)))
 
@@ -125,7 +125,7 @@ def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
                 name, name_number = found, number
             continue
         if len(words := text.split()) != 3:
-            raise lines.refuse(number, f"found {shown(text)}, expected three columns: index, base, partner")
+            raise lines.refuse(number, f"{shown(text)} is not three columns: index, base, partner")
         table.add(number, *words)
     if name or table.rows:
         has_no_name = lines.name.startswith("<")  # standard input
@@ -134,22 +134,22 @@ def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write one record, compressed by gzip where the path ends in ``.gz``.
+    """Write one record to a BPSEQ file, compressed by gzip if the path ends in ``.gz``.
 
     Parameters
     ----------
     target : path or file object, binary or text
     records : iterable of RNARecord
-        Of one record.
+        One record.
 
     Raises
     ------
     DataError
-        Another number of records, or one without a structure.
+        The number of records is not one, or the record has no structure.
     """
     given = list(records)
     if len(given) != 1:
-        raise DataError(f"found {len(given)} records, expected 1: a BPSEQ file holds one structure")
+        raise DataError(f"a BPSEQ file holds one structure, but there are {len(given)} records")
     rows = [f"{i} {base} {j}\n" for i, (base, j) in _bases_and_partners(given[0])]
     save(target, "".join([f"#Name: {given[0].name}\n", *rows]))
 
@@ -162,9 +162,9 @@ class _PairTable:
 
     def add(self, number: int, index: str, base: str, partner: str) -> None:
         if _whole(self._lines, number, index) != (expected := len(self.rows) + 1):
-            raise self._lines.refuse(number, f"found the index {index}, expected {expected}")
+            raise self._lines.refuse(number, f"the index is {index}, expected {expected}")
         if len(base) != 1:
-            raise self._lines.refuse(number, f"found the base {shown(base)}, expected one letter")
+            raise self._lines.refuse(number, f"the base {shown(base)} is not one letter")
         with self._lines.at(number):
             letter = clean_sequence(base)
         self.rows.append((number, letter, _whole(self._lines, number, partner)))
@@ -174,12 +174,12 @@ class _PairTable:
         n = len(self.rows)
         for i, (row, _, j) in enumerate(self.rows, 1):
             if j > n:
-                raise self._lines.refuse(row, f"found the partner {j}, expected 0 to {n}")
+                raise self._lines.refuse(row, f"the partner {j} is not within 0 to {n}")
             if j == i:
-                raise self._lines.refuse(row, f"found base {i} paired with itself")
+                raise self._lines.refuse(row, f"base {i} is paired with itself")
             if j and (back := self.rows[j - 1])[2] != i:
                 other = f"base {j} with {back[2]} in line {back[0]}"
-                raise self._lines.refuse(row, f"found base {i} paired with {j}, but {other}")
+                raise self._lines.refuse(row, f"base {i} is paired with {j}, but {other}")
         with self._lines.at(number):
             structure = to_dot_bracket(np.array([j - 1 for *_, j in self.rows], np.int64))
             sequence = "".join(base + STRANDS * (k in ends) for k, (_, base, _) in enumerate(self.rows, 1))
@@ -189,7 +189,7 @@ class _PairTable:
 def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int]]]:
     """The number of each base from 1, its letter, and its partner, 0 for none."""
     if STRANDS in record.sequence:
-        told = "found two strands, which CT and BPSEQ files have no notation for, expected one"
+        told = "CT and BPSEQ files cannot hold two strands"
         raise DataError(f"record {shown(record.name)}: {told}")
     found = (partners(need_structure(record)) + 1).tolist()
     return enumerate(zip(record.sequence, found, strict=True), 1)
@@ -198,7 +198,7 @@ def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int
 def _whole(lines: Lines, number: int, word: str) -> int:
     """A number of at most nine digits."""
     if not (word.isascii() and word.isdigit() and len(word) < 10):
-        raise lines.refuse(number, f"found {shown(word)}, expected a number from 0")
+        raise lines.refuse(number, f"{shown(word)} is not a whole number of at least 0")
     return int(word)
 
 

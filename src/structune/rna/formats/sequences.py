@@ -1,4 +1,4 @@
-"""RNA records, and sequences a line or below headers, perhaps with structures: FASTA, dot-bracket, lines."""
+"""RNA records, and files of sequences with or without structures: FASTA, dot-bracket, plain lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 _MARKS = frozenset("x" + STRANDS)
 HEAD = 1000  # lines looked at; a record may be a whole chromosome
-_ADVICE = "expected bases: constraints are read with --constraints, and masked bases with --input-format"
+_ADVICE = "which is ambiguous: read constraints with --constraints, masked bases with --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
 _BRACKET = re.compile(r"[][(){}<>]")
 _CONSTRAINTS = set(".x|<>()&")
@@ -37,20 +37,20 @@ Kind = TypeVar("Kind", bound="Entry")
 
 @dataclass(frozen=True)
 class RNARecord:
-    """An RNA sequence, as all files of sequences and structures hold it.
+    """An RNA sequence with its name and, optionally, its structure.
 
     Attributes
     ----------
     name : str
-        One word.
+        Name, one word.
     sequence : str
-        Upper case: A, C, G, U, and N, R, Y, S, W, K, M, B, D, H, V, X for bases not fully known. Lower case
-        and T are accepted and made upper case and U. Two strands have ``&`` between them, in the structure,
-        too.
+        Upper-case bases A, C, G, U, and N, R, Y, S, W, K, M, B, D, H, V, X for bases not fully known. Lower
+        case and T are converted to upper case and U. Two strands are separated by ``&``, also in the
+        structure.
     structure : str, optional
-        Dot-bracket notation as `structune.rna.partners` reads it, a character a base.
+        Structure in dot-bracket notation, one character per base, as in `structune.rna.partners`.
     description : str
-        What follows the name in a header ``>name``. Records are equal whatever it is.
+        Text after the name in a header ``>name``. It is ignored when records are compared.
     """
 
     name: str
@@ -69,7 +69,7 @@ class RNARecord:
             ("description", self.description, len(self.description.splitlines()) < 2, "line"),
         ):
             if not is_one or text.encode(errors="ignore").decode() != text:
-                raise DataError(f"found the {what} {shown(text)}, expected one {kind} of UTF-8 text")
+                raise DataError(f"the {what} {shown(text)} is not one {kind} of UTF-8 text")
         try:
             object.__setattr__(self, "sequence", clean_sequence(self.sequence, OF_STRANDS))
             check_strands(self.sequence)
@@ -81,32 +81,32 @@ class RNARecord:
 
     @property
     def n_bases(self) -> int:
-        """Of all strands."""
+        """Number of bases of all strands."""
         return len(bases_of(self.sequence))
 
 
 def clean_sequence(text: str, letters: str = BASES) -> str:
-    """Upper case, with U for T; an error names the position, from 1, of a character that is no base."""
+    """Convert to upper case and T to U; an error names the position, from 1, of an invalid character."""
     sequence = text.translate(_CLEAN)
     if rest := sequence.lstrip(letters):
         position = len(sequence) - len(rest)
         hint = " (is it a protein?)" if text[position].upper() in _RESIDUES else ""
-        expected = f"expected one of {BASES} or T{hint}"
-        raise DataError(f"position {position + 1} (from 1): found {text[position]!r}, {expected}")
+        expected = f"is not one of {BASES} or T{hint}"
+        raise DataError(f"position {position + 1} (from 1): {text[position]!r} {expected}")
     return sequence
 
 
 def need_structure(record: RNARecord) -> str:
     """The structure of a record, for files that must have one."""
     if record.structure is None:
-        raise DataError(f"record {shown(record.name)}: found no structure, expected one")
+        raise DataError(f"record {shown(record.name)}: no structure; this format needs one")
     return record.structure
 
 
 def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a FASTA file, compressed or not, one at a time; they have no structures.
+    """Read the records of a FASTA file, compressed or not, one at a time, without structures.
 
-    The name is the first word of the header, or the number of the record, from 1, where there is none.
+    The name is the first word of the header, or the number of the record, from 1, if the header is empty.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        Names the file and line of a character that is no base, or of a sequence without a header.
+        A character is not a base, or a sequence has no header. Names file and line.
     """
     return parse_fasta(Lines(source))
 
@@ -129,7 +129,7 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
             count += 1
             entry = Entry(lines, number, header_name(text, count), header_description(text))
         elif entry is None:
-            raise lines.refuse(number, f"found {shown(text)}, expected a header '>name'")
+            raise lines.refuse(number, f"expected a header '>name', not {shown(text)}")
         else:
             entry.add_bases(number, text)
     if entry is not None:
@@ -137,14 +137,14 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
-    """Write names and sequences, compressed by gzip where the path ends in ``.gz``; structures are left out.
+    """Write names and sequences without structures, compressed by gzip if the path ends in ``.gz``.
 
     Parameters
     ----------
     target : path or file object, binary or text
     records : iterable of RNARecord
     width : int
-        Bases a line.
+        Number of bases per line.
     """
     texts = []
     for record in records:
@@ -156,9 +156,9 @@ def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -
 def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     """Read the records of a dot-bracket file, compressed or not, one at a time.
 
-    A record is a header ``>name``, which may be missing, its sequence, and its structure with or without an
-    energy in parentheses. Sequence and structure may take several lines each. Blank lines and lines that
-    start with ``#`` are skipped. Records without a name are named by their number, from 1.
+    A record has an optional header ``>name``, its sequence, and its structure, with or without an energy in
+    parentheses. Sequence and structure may each span several lines. Blank lines and lines that start with
+    ``#`` are skipped. Records without a name are named by their number, from 1.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        Names the file and line of what is no base, no structure, or one of another length than its sequence.
+        A base or structure is invalid, or sequence and structure differ in length. Names file and line.
     """
     return parse_dot_bracket(Lines(source))
 
@@ -177,9 +177,9 @@ def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write headers, sequences and structures, a line each, compressed by gzip where paths end in ``.gz``.
+    """Write header, sequence and structure lines, compressed by gzip if the path ends in ``.gz``.
 
-    A structure of letters only would look like a sequence: its pairs are written in brackets.
+    Structures of letters only would look like sequences, so their pairs are written as brackets.
 
     Parameters
     ----------
@@ -230,12 +230,12 @@ class Entry:
 
     def add(self, number: int, text: str) -> None:
         if self.lacks_header and not STRUCTURE.search(text):
-            found = f"found {shown(text)} after a structure"
-            raise self.lines.refuse(number, f"{found}, expected a header '>name'")
+            found = f"expected a header '>name' after the structure, not {shown(text)}"
+            raise self.lines.refuse(number, found)
         if not self.structure and not (STRUCTURE.search if self.sequence else STRUCTURE.match)(text):
             self.add_bases(number, text)
         elif not self.sequence:
-            raise self.lines.refuse(number, f"found the structure {shown(text)}, expected a sequence first")
+            raise self.lines.refuse(number, f"the structure {shown(text)} has no sequence before it")
         else:
             self.add_structure(number, text)
 
@@ -248,7 +248,7 @@ class Entry:
         """Add a line without the energy behind it."""
         structure, *energy = text.split(maxsplit=1)
         if energy and not _ENERGY.fullmatch(energy[0]):
-            told = f"found {shown(energy[0])} after the structure, expected an energy in parentheses"
+            told = f"{shown(energy[0])} after the structure is not an energy in parentheses"
             raise self.lines.refuse(number, told)
         self.structure_number = self.structure_number or number
         self.structure.append(structure)
@@ -257,7 +257,7 @@ class Entry:
     def record(self, with_structure: bool = False) -> RNARecord:
         """The record, with its structure if there is one or if it must have one."""
         if with_structure and self.awaits_structure:
-            found = f"record {shown(self.name)}: found no structure, expected one after the sequence"
+            found = f"record {shown(self.name)}: no structure after the sequence"
             raise self.lines.refuse(self.number, found)
         structure = "".join(self.structure) if self.structure or with_structure else None
         with self.lines.at(self.structure_number or self.number):
@@ -268,10 +268,10 @@ class Entry:
                 # No structure has x and |, and in it < and > are pairs.
                 marked = not {"x", "|"}.isdisjoint(found) or found.count("<") != found.count(">")
                 if found and self.is_line:
-                    how = "are read with --input-format dot_bracket"
-                    advice = f". Sequences of several lines, without headers, {how}"
+                    how = "need --input-format dot_bracket"
+                    advice = f". Sequences of several lines without headers {how}"
                 elif marked and set(found) <= _CONSTRAINTS:
-                    advice = ". Constraints are read with --constraints"
+                    advice = ". To read constraints use --constraints"
                 elif found and not _BRACKET.search(found):
                     advice = f": {shown(self.structure[0])} is neither bases nor a structure"
                 raise DataError(f"{error}{advice}") from None
@@ -330,7 +330,7 @@ def parse_plain(
         if entry.is_whole and entry.is_line:
             # All have structures or none has: other lines of letters may be no bases.
             if paired and entry.awaits_structure:
-                found = f"record {shown(entry.name)}: found no structure below it, as others have one"
+                found = f"record {shown(entry.name)}: no structure below it, although others have one"
                 raise lines.refuse(entry.number, found)
             paired = paired or not entry.awaits_structure
 
@@ -350,9 +350,9 @@ def end_in_constraints(parts: Iterable[str], letters: frozenset[str] = _MARKS) -
 
 
 def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
-    """The same lines; refuses lines of constraints below all sequences, or below one without a header.
+    """Yield the same lines; refuse lines of constraints below all sequences, or below one without a header.
 
-    If below headers some records have such lines, and others not, these are masked bases, and told.
+    If only some of the records with headers have such lines, these are masked bases, with a warning.
     """
     record, last = None, ""
     for k, text in enumerate(chain(lines.head(HEAD), [">"])):  # one by one: a program may wait for an answer
@@ -368,7 +368,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             record.append(text)
     else:
         if last:
-            raise DataError(f"{lines.name}: found {shown(last)} below each sequence, {_ADVICE} fasta")
+            raise DataError(f"{lines.name}: {shown(last)} below each sequence, {_ADVICE} fasta")
     record, before, n_masked = None, "", 0
     for number, text in chain(lines, [(0, ">")]):  # one more header behind the last record
         if text.startswith(">"):
@@ -378,12 +378,12 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             if record is not None:
                 record.append(text)
             elif end_in_constraints([before, text]):
-                told = f"found {shown(text)} below a sequence of its length"
+                told = f"{shown(text)} below a sequence of the same length"
                 raise lines.refuse(number, f"{told}, {_ADVICE} plain")
             before = text
         if number:
             yield number, text
     if n_masked:
-        told = f"read the lines of x below {n_masked:,} sequences, of the same length, as masked bases"
-        why = "because other sequences have none; constraints are read with --constraints"
+        told = f"lines of x below {n_masked:,} sequences, of the same length, are read as masked bases"
+        why = "because other sequences have none; to read constraints use --constraints"
         warn(f"{lines.name}: {told}, {why}")

@@ -128,8 +128,8 @@ class Constraints:
             raise DataError(f"paired has shape {given.shape}, but must have ({n},), one number per base")
         if (bad := np.flatnonzero(~(np.abs(given) <= _MOST_SCORE))).size:
             raise DataError(
-                f"base {bad[0]} (from 0): the log odds {given[bad[0]]} are not within +-{_MOST_SCORE:g}; use 0 "
-                "for no information, and 'x' or '|' in the notation to force a base to be unpaired or paired"
+                f"base {bad[0]} (from 0): the log odds {given[bad[0]]} are not within +-{_MOST_SCORE:g}; use "
+                "0 for no information, and 'x' or '|' in the notation for a base that is unpaired or paired"
             )
         if self.forced and np.abs(given).sum() > FORCED / 4:  # more would outweigh what must be
             raise DataError(

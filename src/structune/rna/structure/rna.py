@@ -287,7 +287,7 @@ class RNA(Structure):
 
         Work begins as soon as so many tables of pairs fit into memory; it is refused where they never do.
         """
-        found, expected = [], "a shorter one"
+        found, expected = [], "a shorter sequence"
         if self.max_span is None and not self.circular:
             expected += ", or a limit to the span of pairs (--max-span, max_span=)"
         for s, n in enumerate(shard.sizes().tolist()):

@@ -98,9 +98,7 @@ def check_notation(text: str, notation: str, place: str) -> None:
     """Refuse characters that a notation does not have; `place` is what is counted."""
     for j, character in enumerate(text):
         if character not in notation:
-            raise DataError(
-                f"{place} {_base(text, j)} (from 0): {character!r} is not one of {notation!r}"
-            )
+            raise DataError(f"{place} {_base(text, j)} (from 0): {character!r} is not one of {notation!r}")
 
 
 def nested_pairs(text: str, place: str) -> list[tuple[int, int]]:

@@ -185,10 +185,10 @@ def test_weights_that_are_not_finite():
     [
         ([3], None, "sequence 0 must be a string of nucleotides, not int"),
         (["AC", "A-C"], None, "sequence 1, position 2: '-' is not a nucleotide"),
-        (["AC"], [[0]], r"sequence 0: found a path of shape \(1,\), expected \(2,\)"),
-        (["AC"], [[0, 99]], "sequence 0: found columns beyond 0..4"),
-        (["AC"], [], "found 0 paths of 1 sequences"),
-        (["AC"], [[4, 1]], "sequence 0: the path has no gene of the model at position 1"),
+        (["AC"], [[0]], r"sequence 0: the path has the shape \(1,\), but must have \(2,\)"),
+        (["AC"], [[0, 99]], "sequence 0: columns must be from 0 to 4"),
+        (["AC"], [], "there are 0 paths for 1 sequences"),
+        (["AC"], [[4, 1]], "sequence 0: the model cannot have a gene at position 1"),
     ],
 )
 def test_bad_input(inputs, outputs, message):

@@ -162,7 +162,7 @@ def test_files(finder, tmp_path):
     header, arrays = read_model(tmp_path / "m.structune")
     for name, value, message in [
         ("words_own", np.zeros((4, 5)), "'words_own' of shape"),
-        ("words_genes", np.full((2, 4096), 1e3), "logs of words above 50"),
+        ("words_genes", np.full((2, 4096), 1e3), "log-probabilities of words exceed 50"),
     ]:
         save_model(tmp_path / "bad", "metagenomes", header, {**arrays, name: value})
         with pytest.raises(ModelFileError, match=message):
@@ -174,7 +174,7 @@ def test_what_it_cannot(finder, tmp_path):
         MetagenomeFinder().predict(NEAR)
     with pytest.raises(CapabilityError, match="does not train on folders of shards"):
         MetagenomeFinder().fit_shards(tmp_path)
-    with pytest.raises(CapabilityError, match="does not learn several tasks"):
+    with pytest.raises(CapabilityError, match="cannot be trained on a tree of tasks"):
         MultitaskEstimator(finder, ["a", "b"]).fit({"a": (TRAIN, None), "b": (TRAIN, None)})
 
 

@@ -91,9 +91,9 @@ def test_candidates_of_genomes_take_little_memory(monkeypatch):
 @pytest.mark.parametrize(
     ("genes", "message"),
     [
-        ([(0, 10, "+")], r"sequence 0: found the gene 0-10\(\+\), expected one of the candidates"),
-        ([(0, 39, "-")], "expected one of the candidates"),
-        ([(0, 15, "+"), (6, 15, "+")], "at 6-15 that overlaps the one before it by more than 5 bases"),
+        ([(0, 10, "+")], r"sequence 0: the gene 0-10\(\+\) is not an open reading frame"),
+        ([(0, 39, "-")], "is not an open reading frame"),
+        ([(0, 15, "+"), (6, 15, "+")], "at 6-15 overlaps the one before it by more than 5 bases"),
     ],
 )
 def test_genes_that_are_not_there(genes, message):

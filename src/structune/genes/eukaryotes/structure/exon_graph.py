@@ -266,11 +266,11 @@ class ExonGraph(Structure):
         own, reverse, nodes = self._read([shard.letters[a:b] for a, b in pairwise(shard.starts.tolist())])
         for position in np.flatnonzero((own != shard.words) | (reverse != shard.reverse_words))[:1].tolist():
             s, _ = place_of(position, shard.sizes())
-            raise DataError(f"sequence {s}: found words that are not those of its letters")
+            raise DataError(f"sequence {s}: the words do not match its letters")
         for name, expected in vars(nodes).items():
             found = getattr(shard.nodes, name)
             if not (found.dtype == expected.dtype and np.array_equal(found, expected)):
-                raise DataError(f"found {name} that are not those of the letters")
+                raise DataError(f"the {name} do not match the letters")
         self._check_paths(shard)
 
     def _read(self, letters: Sequence[NDArray[np.int8]]) -> tuple[Array, Array, NodeArrays]:
@@ -285,12 +285,12 @@ class ExonGraph(Structure):
         """The paths of all sequences, one after the other; refuses sizes and columns that are not theirs."""
         paths = [np.asarray(path) for path in outputs]
         if len(paths) != sizes.size:
-            raise DataError(f"found {len(paths)} paths of {sizes.size} sequences")
+            raise DataError(f"there are {len(paths)} paths for {sizes.size} sequences")
         for s, (path, n) in enumerate(zip(paths, sizes.tolist(), strict=True)):
             if path.shape != (n,):
-                raise DataError(f"sequence {s}: found a path of shape {path.shape}, expected ({n},)")
+                raise DataError(f"sequence {s}: the path has the shape {path.shape}, but must have ({n},)")
             if path.size and not 0 <= path.min() <= path.max() < self.weights.n_columns:
-                raise DataError(f"sequence {s}: found columns beyond 0..{self.weights.n_columns - 1}")
+                raise DataError(f"sequence {s}: columns must be from 0 to {self.weights.n_columns - 1}")
         return _joined(paths, np.int8)
 
     def _check_paths(self, shard: ExonShard) -> None:
@@ -308,7 +308,7 @@ class ExonGraph(Structure):
             else:
                 coding = np.append(False, path < 3 * self.weights.n_strands)
                 position = int(np.flatnonzero(coding[1:] & ~coding[:-1])[wrong])  # where exons begin
-            raise DataError(f"sequence {s}: the path has no gene of the model at position {position}")
+            raise DataError(f"sequence {s}: the model cannot have a gene at position {position}")
 
     def _columns_of(self, nodes: Nodes) -> NodeColumns:
         found, phases, n_columns = list[Any](), list[IntArray](), self.weights.n_columns
@@ -444,7 +444,7 @@ class ExonGraph(Structure):
         return np.cumsum(changes, axis=0, out=changes)
 
     def decoys(self, shard: ExonShard) -> FloatArray:
-        """What is at all sites, as if each were one: windows and flanks alone are not zero."""
+        """Features at all sites, as if each were used; only windows and flanks are not zero."""
         found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
         for sequence, factor in zip(self._scored(shard, nothing), shard.weights.tolist(), strict=True):
             every, around = np.ones(sequence.nodes.site_signal.size + 1), self.weights.around
@@ -513,7 +513,7 @@ class ExonGraph(Structure):
         return paths, values
 
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
-        """The number of positions with another label."""
+        """The number of positions with a different label, shape (n_sequences,)."""
         # the Hamming distance of labels, which do not tell strands apart
         parts = pairwise(shard.starts.tolist())
         found = [np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])) for a, b in parts]

@@ -293,7 +293,7 @@ def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -
             raise DataError(f"transcripts {a.name} and {b.name} overlap or touch")
     for t in ordered:
         if t.end > n:
-            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {n}")
+            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {n} bases")
         if t.strand not in weights.rules.signs:
             raise DataError(
                 f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"

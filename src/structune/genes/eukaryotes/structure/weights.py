@@ -1,9 +1,9 @@
-"""What a gene is to a model, and its weights: those of Chen et al. 2009, or with signals and lengths.
+"""The rules for genes and the weights of a gene model: as in Chen et al. 2009, or with signals and lengths.
 
-A gene model of thousands of words has too few genes to learn each by its own. So words, the bases around
-signals and lengths are counted, as in a hidden Markov model, and what is learned is by how much each kind
-counts, and how signals and lengths deviate: a `Scaling`. Examples that are learned from are scored by tables
-that they were not counted for: by those that they were, words would look better than they are.
+There are too few genes to train thousands of words one by one. So words, bases around signals, and lengths
+are counted, as in a hidden Markov model. Training fits a scale for each type of evidence, and deviations of
+signals and lengths: a `Scaling`. Training examples are scored by tables that were counted without them,
+because with their own tables words would look better than they are.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _SPLIT = -6.0  # log odds of a start or stop codon that an intron splits: there 
 
 @dataclass(frozen=True)
 class GeneRules:
-    """Where genes may be, and the first two bases of introns, as `GeneFinder` has them; the shortest intron,
-    and the longest whose length has a score of its own."""
+    """Strands and donors, as in `GeneFinder`; and `introns`, the length of the shortest intron and of the
+    longest one whose length has its own score."""
 
     strands: str = "both"
     donors: Sequence[str] = ("GT",)
@@ -66,26 +66,26 @@ class GeneRules:
 
 @dataclass(frozen=True)
 class ExonWeights:
-    """The weights, in this order: words of each order, windows of signals, flanks of starts and stops, edges,
-    lengths of introns and of exons by kind, tracks.
+    """Layout of the weights, in this order: words of each order, windows of signals, flanks of starts and
+    stops, edges, lengths of introns and of exons by type, tracks.
 
     Parameters
     ----------
     rules : GeneRules
     orders : tuple of int
-        A label emits a base by the words of `order` + 1 bases that end there, of each order.
+        Orders of words: a base is scored by the words of `order` + 1 bases that end there.
     windows, window_order : mapping of str to (int, int), int
-        The places around a signal that it looks at, from the first up to before the second.
+        Positions around each signal that are scored, as a half-open range, and the order of their words.
     flanks, flank_order : mapping of str to tuple of int, int
-        What lies around genes (untranslated exons, promoters, poly-A signals), in parts by the distance from
-        a start or a stop: where each part begins, and where the last one ends.
+        Regions around genes (untranslated exons, promoters, poly-A signals), in parts by distance from a
+        start or a stop: the beginning of each part and the end of the last one; and the order of their words.
     intron_bins, exon_bins : tuple of int
-        The shortest length of each bin, rising; introns longer than the longest scored are one more bin.
-        None: lengths have no weights.
+        Shortest length of each bin, increasing. Introns beyond the longest scored length have one more bin.
+        Without bins, lengths have no weights.
     tie_introns : bool
-        Whether introns emit by the same weights after 0, 1 and 2 bases of a codon.
+        Whether introns after 0, 1 and 2 bases of a codon share their weights.
     n_tracks : int
-        Numbers that each position comes with.
+        Number of tracks, that is, of numbers for each position.
     """
 
     rules: GeneRules
@@ -294,7 +294,11 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """The weights of a graph of exons from scales of tables, and deviations."""
+    """Weights of an exon graph that are made of scales of tables, and deviations.
+
+    A table has the log odds of words, signals and lengths in genes. Each type of evidence has one scale, and
+    signals and lengths may deviate.
+    """
 
     weights: ExonWeights
     # (n_tables, len(weights)), log odds: the first counted in all examples, the others each without some
@@ -307,7 +311,7 @@ class Scaling:
 
     @cached_property
     def scales(self) -> list[str]:
-        """Kinds of weights that are in the tables."""
+        """Types of weights that are in the tables."""
         skipped = ("NC ", "tracks")  # words are relative to those between genes
         return [name for name in dict.fromkeys(self._families) if not name.startswith(skipped)]
 
@@ -331,11 +335,11 @@ class Scaling:
 
     @property
     def origin(self) -> FloatArray:
-        """Half of the tables: kinds of evidence overlap."""
+        """Default mean of the prior: scales of 0.5, because types of evidence overlap."""
         return np.concatenate((np.full(len(self.scales), 0.5), np.zeros(self._free.size)))
 
     def spread(self, w: Array) -> Array:
-        """The weights of the graph by each table, shape (n_tables, len(weights))."""
+        """Return the weights of the graph for each table, shape (n_tables, len(weights))."""
         # weight j by table t is w[scale of j] tables[t, j], and its deviation if it may deviate: linear in w,
         # so that `gather` is the transpose
         found = np.append(w[: len(self.scales)], 0.0)[self._scale_of] * self.tables

@@ -1,1 +1,1 @@
-"""Genes of contigs of many organisms: words by the share of G and C, and scales that pieces teach."""
+"""Genes on contigs of many organisms: word frequencies by GC content, with weights fitted to pieces."""

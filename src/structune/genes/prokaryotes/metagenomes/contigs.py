@@ -1,4 +1,4 @@
-"""Contigs of organisms that nobody knows: graphs of candidates, words of genes, what organisms teach."""
+"""Contigs of unknown organisms: graphs of candidates, word frequencies, and training pieces of organisms."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ContigShard(OrfShard):
 
 
 class ContigGraph(OrfGraph):
-    """Sets of candidate genes of contigs, which may go on beyond their ends."""
+    """Structure over sets of candidate genes of contigs; genes may continue beyond the ends."""
 
     name = "contig-graph"
 
@@ -118,7 +118,7 @@ class ContigGraph(OrfGraph):
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Logs of how probable words of two codons are, as they follow the share of G and C, and beside it."""
+    """Log-probabilities of words of two codons, as lines over the GC content and deviations of organisms."""
 
     genes: FloatArray  # (2, 4096): in genes in frame, at a usual share, and what is added a unit from there
     everywhere: FloatArray  # (2, 4096): anywhere
@@ -238,7 +238,7 @@ class Organism:
         texts = [encode_letters(each.sequence, each.name) for each in genome]
         examples = cut_genomes(genome, graph.rules)
         if not examples.sequences:
-            raise DataError(f"{genome[0].name}: found no gene to learn from, expected some of each organism")
+            raise DataError(f"{genome[0].name}: there are no genes to train on; each organism needs some")
         self.skipped = examples.skipped  # genes that words could not be counted in
         letters = [encode_letters(text, "example") for text in examples.sequences]
         counts = np.zeros(N_WORDS + 1, np.int64)

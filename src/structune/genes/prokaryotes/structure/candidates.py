@@ -1,4 +1,4 @@
-"""Candidate genes: start codons with the next stop codon in their frame, what is seen of each, and shards."""
+"""Candidate genes: start codons with the next stop codon in their frame, their features, and shards."""
 
 from __future__ import annotations
 
@@ -112,18 +112,18 @@ START_KIND = _by_codon(STARTS)
 
 @dataclass(frozen=True)
 class OrfRules:
-    """Which candidates there are, and which may lie beside each other.
+    """Rules for candidate genes and for their overlap.
 
     Parameters
     ----------
     code : int
-        NCBI's number of the genetic code: its stop codons count; 11 or, for Mycoplasma, 4.
+        NCBI number of the genetic code, which gives the stop codons: 11, or 4 for Mycoplasma.
     shortest : int
-        Bases of the shortest gene, from start to stop codon.
+        Length of the shortest gene in bases, with start and stop codon.
     overlap : int
-        Bases that neighbours may have in common, fewer than the shortest gene has.
+        Largest overlap of neighboring genes in bases; less than `shortest`.
     far : int
-        Distance from which on neighbours are far.
+        Distance in bases from which on the gaps between genes share one weight.
     """
 
     code: int = 11
@@ -133,8 +133,8 @@ class OrfRules:
 
     def __post_init__(self) -> None:
         genetic_code(self.code)
-        fewer = f"expected 0 or more, and less than the shortest gene has, {self.shortest}"
-        both = "expected at least a start and a stop codon, 6 bases"
+        fewer = f"expected a number from 0 to less than the shortest gene, {self.shortest} bases"
+        both = "expected at least 6 bases, a start and a stop codon"
         for name, is_sound, expected in (
             ("overlap", 0 <= self.overlap < self.shortest, fewer),
             ("shortest", self.shortest >= 2 * CODON, both),
@@ -149,7 +149,7 @@ class OrfRules:
         return _by_codon(genetic_code(self.code).stop_codons) >= 0
 
     def has_stops(self, code: int) -> bool:
-        """Whether the stop codons are those of another genetic code."""
+        """Whether the stop codons are the same as in another genetic code, given by its NCBI number."""
         return set(genetic_code(self.code).stop_codons) == set(genetic_code(code).stop_codons)
 
     def ends(self, letters: Letters, strand: str) -> tuple[tuple[bool, bool], str]:
@@ -280,7 +280,7 @@ class OrfShard(Shard):
         """Refuse arrays of a file that are of other types or shapes, out of range, or not of candidates."""
         n, offsets = len(self), self.offsets
         if offsets.shape != (len(LEVELS), n + 1):
-            raise DataError(f"found offsets of shape {offsets.shape}, expected {(len(LEVELS), n + 1)}")
+            raise DataError(f"offsets have the shape {offsets.shape}, but must have {(len(LEVELS), n + 1)}")
         sizes = {level: len(getattr(self, names[0])) for level, names in LEVELS.items()}
         for level, size in sizes.items():
             check_offsets(offsets[level], n, size)
@@ -298,9 +298,9 @@ class OrfShard(Shard):
                 check_range(name, getattr(self, name), np.int64, (sizes[level],), 0, _MOST_BASES)
         for level, counts in ((WORDS, self.n_words), (CANDIDATES, self.n_candidates)):
             if not np.array_equal(offsets_of(counts)[offsets[FRAMES]], offsets[level]):
-                raise DataError("found frames that do not add up to their sequences")
+                raise DataError("the frames do not add up to their sequences")
         if np.any(self.bounds[:, 1] > self.by_candidate(self.n_bases)):
-            raise DataError("found a candidate that ends behind its sequence")
+            raise DataError("a candidate ends beyond its sequence")
         # what does not follow from the bounds of the candidates
         bounds, counts = self.bounds, self.n_candidates
         first = offsets_of(counts)[:-1]
@@ -346,7 +346,7 @@ def mark_genes(shard: OrfShard, s: int, genes: Iterable[Gene], name: str, chosen
     places = dict(zip(keys, range(part.start, part.stop), strict=True))
     for start, end, strand in genes:
         if (start, end, strand == "-") not in places:
-            raise DataError(f"{name}: found the gene {start}-{end}({strand}), expected one of the candidates")
+            raise DataError(f"{name}: the gene {start}-{end}({strand}) is not an open reading frame")
         chosen[places[start, end, strand == "-"]] = 1
 
 

@@ -36,14 +36,15 @@ _GAPS = np.array([-60, -28, -8, -4, -3, -1, 0, 5, 15, 30, 60, 100, 200])
 
 
 class OrfGraph(Structure):
-    """Sets of candidate genes on both strands.
+    """Structure over all sets of candidate genes on both strands.
 
-    An output marks the candidates that are genes. Candidates are start codons, each with the next stop codon
-    in its frame; neighbours overlap by no more than `rules` allow.
+    An output marks the candidates that are genes. A candidate is a start codon with the next stop codon in
+    its frame. Neighboring genes overlap by no more than `rules` allow.
 
     Parameters
     ----------
     rules : OrfRules
+        Genetic code, shortest gene and largest overlap.
     """
 
     name = "orf-graph"
@@ -78,7 +79,7 @@ class OrfGraph(Structure):
         return Groups.by_name([group for group, labels in self._labels.items() for _ in labels])
 
     def part(self, w: Array, name: str) -> Array:
-        """A view of the weights of a group."""
+        """Return a view of the weights of a group."""
         return w[self._slices[name]]
 
     # --- encoding -----------------------------------------------------------------------------------------
@@ -90,21 +91,21 @@ class OrfGraph(Structure):
         weights: Any = None,
         is_open: bool = False,
     ) -> OrfShard:
-        """Sequences as a shard.
+        """Encode sequences as a shard.
 
         Parameters
         ----------
         inputs : list of str
-            Nucleotides, in upper or lower case; U counts as T, other letters of IUPAC as N.
+            Nucleotides in upper or lower case; U counts as T, other IUPAC codes as N.
         outputs : list of lists of (int, int, str), optional
-            First base, the one behind the last, and strand of the genes of each sequence.
+            Start, end (0-based, half-open) and strand of the genes of each sequence.
         is_open : bool
-            Genes may go beyond the ends of a sequence.
+            Whether genes may continue beyond the ends of a sequence.
 
         Raises
         ------
         DataError
-            Names the sequence, and the position or gene, that cannot be used.
+            A sequence or gene cannot be used. The message names the sequence, and the position or gene.
         """
         letters = [encode_letters(text, f"sequence {s}") for s, text in enumerate(inputs)]
         shard = self.of_letters(letters, is_open, check_weights(weights, len(letters)))
@@ -117,7 +118,7 @@ class OrfGraph(Structure):
         return shard
 
     def of_letters(self, letters: Sequence[Letters], is_open: bool, weights: Any = None) -> OrfShard:
-        """The same of letters as `encode_letters` has them, without outputs."""
+        """Encode letters, as `encode_letters` returns them, without outputs."""
         weights = np.ones(len(letters)) if weights is None else weights
         return encode_frames(letters, self.rules, is_open, weights)
 
@@ -173,8 +174,8 @@ class OrfGraph(Structure):
             wrong = after[np.argmax(distances < 0)]
             start, end = shard.bounds[wrong].tolist()
             raise DataError(
-                f"sequence {sequence[wrong]}: found a gene at {start}-{end} that overlaps the one before it "
-                f"by more than {self.rules.overlap} bases"
+                f"sequence {sequence[wrong]}: the gene at {start}-{end} overlaps the one before it by more "
+                f"than {self.rules.overlap} bases"
             )
         bins, counts = self.gap_bins, np.zeros(self.gaps().scores.shape)
         strands = shard.reverse[before], shard.reverse[after]
@@ -262,7 +263,7 @@ class OrfGraph(Structure):
         return chosen, values + base
 
     def cost(self, shard: OrfShard, outputs: Chosen) -> FloatArray:
-        """The number of starts and of stops that are in one of the two sets alone."""
+        """The number of starts and stops that are in only one of the two sets, shape (n_sequences,)."""
         base, each = self._costs(shard)
         return base + _sums_by_sequence(shard, outputs * each)
 
