@@ -134,7 +134,7 @@ def test_teachers_that_teach_nothing():
         distill(lambda sequence, structure: 0.0, ["GC"], RNAFolder())
     with pytest.raises(DataError, match="rounds=0"):
         distill(lambda sequence, structure: 0.0, ["GC"], rounds=0)
-    with pytest.raises(DataError, match="found the score None"):
+    with pytest.raises(DataError, match="the teacher returned the score None"):
         distill(lambda sequence, structure: None, ["GGGGAAAACCCC"])
     with pytest.raises(DataError, match="expected a function of a sequence and a structure, such as read_en"):
         distill(["GGGGAAAACCCC"], lambda sequence, structure: 0.0)

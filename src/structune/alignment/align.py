@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.examples import check_gamma, files_of, open_aligner, stem
@@ -25,12 +25,15 @@ from structune.alignment.structure.alphabets import (
 from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.rows import without_gaps
 from structune.cli.files import binary_source, check_apart, check_targets, drawing_paths, open_text
-from structune.cli.reports import write_sections_page
 from structune.cli.terminal import INTERRUPTED, Progress, say, short_warnings, time_in_words
 from structune.errors import CapabilityError, DataError
+from structune.files.provenance import json_keys, model_name
 from structune.files.text import distinct
 from structune.running.memory import batch_memory, batches
 from structune.structure import FloatArray
+
+if TYPE_CHECKING:
+    from structune.alignment.report import AlignmentReport
 
 _MOST = 2000  # sequences that are a family if nobody says so
 _MOST_PAIRS = 1000
@@ -126,16 +129,31 @@ def _check_letters(file: str, proteins: Sequence[NamedProtein], aligner: Sequenc
 
 
 def _text(
-    names: list[str], rows: Sequence[str], confidence: FloatArray | None, format: str, **more: str
+    names: list[str], rows: Sequence[str], confidence: FloatArray | None, request: Request, **more: str
 ) -> str:
-    """An alignment in a format, of JSON with `more`."""
+    """An alignment in the output format, which JSON has with `more`."""
+    model, format = model_name(request.model), request.written_as
     if format != "json":
         known = None if confidence is None else confidence.tolist()
-        return alignment_text(ProteinAlignment(names, list(rows)), format, known)
+        return alignment_text(ProteinAlignment(names, list(rows)), format, known, model)
     shown: dict[str, Any] = {"names": names, "rows": rows}
     if confidence is not None:  # of each column, null where there is no match
         shown["confidence"] = [None if math.isnan(p) else p for p in confidence.round(6).tolist()]
-    return json.dumps(shown | more) + "\n"
+    return json.dumps(shown | more | json_keys(model)) + "\n"
+
+
+def _report(request: Request, are_pairs: bool) -> AlignmentReport | None:
+    """What collects alignments for --report, if it was given."""
+    if request.report is None:
+        return None
+    from structune.alignment.report import AlignmentReport
+
+    return AlignmentReport(model_name(request.model), are_pairs)
+
+
+def _name(target: str, request: Request) -> str:
+    """The name of a file of results on the page."""
+    return f"alignment{_USUAL[request.written_as]}" if target == "-" else target
 
 
 def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: Callable[[str], Path]) -> None:
@@ -149,10 +167,8 @@ def _draw(named: Named, rows: tuple[str, str], posterior: FloatArray, path_of: C
 
 
 def _align_pairs(request: Request, read: _Sequences) -> int:
-    if request.report is not None:
-        raise DataError("--report needs more than two sequences, or --multiple.")
-    check_targets([], [request.plot])
-    check_apart([read.file, request.model], [request.output])
+    check_targets([request.output], [request.plot], request.report)
+    check_apart([read.file, request.model], [request.output, request.report])
     aligner = open_aligner(request.model, request.jobs)
     if request.band is not None:
         aligner.set_params(band=request.band)
@@ -169,20 +185,31 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
         x, y = named[1]
         return aligner.memory_of(len(x), len(y), keep=request.plot is not None)
 
-    with (
-        open_text("-" if request.output is None else str(request.output)) as out,
-        Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
-    ):
-        for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
-            found = _aligned_pairs(aligner, request, [pair for _, pair in batch])
-            for named, (rows, confidence, posterior) in zip(batch, found, strict=True):
-                text = _text(list(named[0]), rows, confidence, request.written_as)
-                out.write(text if request.written_as == "json" else f"{text}\n")
-                if path_of is not None and posterior is not None:
-                    _draw(named, rows, posterior, path_of)
-            out.flush()
-            progress.advance(len(batch))
-    return 0
+    report, target, code = _report(request, are_pairs=True), str(request.output or "-"), 0
+    try:
+        with (
+            open_text(target) as out,
+            Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
+        ):
+            for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
+                found = _aligned_pairs(aligner, request, [pair for _, pair in batch])
+                for named, (rows, confidence, posterior) in zip(batch, found, strict=True):
+                    text = _text(list(named[0]), rows, confidence, request)
+                    text = text if request.written_as == "json" else f"{text}\n"
+                    out.write(text)
+                    if path_of is not None and posterior is not None:
+                        _draw(named, rows, posterior, path_of)
+                    if report is not None:
+                        report.results.add(_name(target, request), text)
+                        report.add(" and ".join(named[0]), named[0], rows, confidence)
+                out.flush()
+                progress.advance(len(batch))
+    except KeyboardInterrupt:
+        say("interrupted")
+        code = INTERRUPTED
+    if request.report is not None and report is not None:
+        report.write(request.report, request.output, is_cut=code != 0)
+    return code
 
 
 def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
@@ -221,7 +248,8 @@ def _aligned_pairs(
 ) -> Iterable[Aligned]:
     """Align pairs, with the probabilities that the output shows."""
     drawn, is_best = request.plot is not None, request.method == "viterbi"
-    if aligner.has_probabilities and (drawn or request.written_as in ("json", "stockholm")):
+    is_shown = drawn or request.report is not None or request.written_as in ("json", "stockholm")
+    if aligner.has_probabilities and is_shown:
         return aligner.predict_confidence(pairs, request.gamma, request.method or "mea", posteriors=drawn)
     found = aligner.predict_viterbi(pairs) if is_best else aligner.predict(pairs, request.gamma)
     return ((rows, None, None) for rows in found)
@@ -232,7 +260,8 @@ def _aligned_pairs(
 
 def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequences]) -> int:
     """Align each family, and write each as soon as it is known; returns the exit code."""
-    check_targets([], [request.plot], request.report)
+    is_folder = request.output is not None and request.output.is_dir()
+    check_targets([None if is_folder else request.output], [request.plot], request.report)
     aligner = open_aligner(request.model, request.jobs, log_odds=True)
     if not aligner.has_probabilities:
         raise CapabilityError(f"{request.model}: this model has no probabilities, which families need")
@@ -244,7 +273,7 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
         if not proteins:
             raise DataError(f"{path}: the file has no sequences")
         _check_letters(path, proteins, aligner)
-    targets, sections, code = _targets(request, files, paths), list[Any](), 0
+    targets, report, code = _targets(request, files, paths), _report(request, are_pairs=False), 0
     for told in (told for sequences in read for told in sequences.told):
         say(told)
     sizes = [len(sequences.proteins) for sequences in read]
@@ -257,23 +286,23 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
                     found = aligner.align([p.residues for p in proteins], progress=progress.advance)
                 except DataError as error:
                     raise DataError(f"{path}: {error}") from None
+                text = _text_of_family(proteins, found, request)
                 with open_text(target) as out:
-                    out.write(_text_of_family(proteins, found, request.written_as))
+                    out.write(text)
                 if path_of is not None:
                     alignment = ProteinAlignment(names, found.rows)
                     for (a, x), (b, y) in combinations(enumerate(proteins), 2):
                         named = (x.name, y.name), (x.residues, y.residues)
                         _draw(named, alignment.pair(a, b), found.probabilities(a, b), path_of)
-                if request.report is not None:
-                    from structune.alignment.report import family_section
-
+                if report is not None:
                     title = "Alignment" if path == "-" else stem(Path(path))
-                    sections.append(family_section(title, names, found))
+                    report.results.add(_name(target, request), text)
+                    report.add(title, names, found.rows, found.confidence, found)
     except KeyboardInterrupt:
         say("interrupted")
         code = INTERRUPTED
-    if request.report is not None:
-        write_sections_page(request.report, sections)
+    if request.report is not None and report is not None:
+        report.write(request.report, request.output, is_cut=code != 0)
     return code
 
 
@@ -299,11 +328,12 @@ def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[s
     return targets
 
 
-def _text_of_family(proteins: list[NamedProtein], found: MultipleAlignment, format: str) -> str:
+def _text_of_family(proteins: list[NamedProtein], found: MultipleAlignment, request: Request) -> str:
+    format = request.written_as
     names = [p.header or p.name if format == "fasta" else p.name for p in proteins]
     names = distinct(names) if format == "json" else names
     more = {"tree": _newick(names, found)} if format == "json" else {}
-    return _text(names, found.rows, found.confidence, format, **more)
+    return _text(names, found.rows, found.confidence, request, **more)
 
 
 def _newick(names: Sequence[str], found: MultipleAlignment) -> str:

@@ -107,8 +107,8 @@ class Request:
     )
     report: Path | None = option(
         None,
-        help="Write an HTML page with the alignments of families, coloured by confidence, and their guide "
-        "trees.",
+        help="Write a report to this .html file: the alignments, coloured by the confidence of their "
+        "columns, identities, and the guide trees of families.",
         panel="Output",
     )
     jobs: int = jobs_option()

@@ -56,13 +56,13 @@ class Results:
     def __init__(self, model: str) -> None:
         self._model, self._texts, self._size = model, dict[str, list[str]](), 0
 
-    def add(self, name: str, text: str) -> None:
-        """Add to the text of the file `name`."""
+    def add(self, path: str, text: str) -> None:
+        """Add to the text of a file; that of standard output has a name, too."""
         self._size += len(text)
         if self._size > _MOST_KEPT:
             self._texts.clear()
         else:
-            self._texts.setdefault(name, []).append(text)
+            self._texts.setdefault(path, []).append(text)
 
     def kept(self, name: str, texts: Iterable[str]) -> Iterator[str]:
         """Yield the same texts, and add them to the file `name`."""
@@ -73,15 +73,19 @@ class Results:
     def section(self, output: Path | None) -> Section:
         """The files, or where they are: in `output`, or on standard output."""
         from structune.files.provenance import made_by
+        from structune.files.text import without_compression
         from structune.html_reports.page import File, Section, Text
 
-        files = [File(name, "".join(texts)) for name, texts in self._texts.items()]
+        named = [(without_compression(Path(path).name), texts) for path, texts in self._texts.items()]
+        files = [File(name, "".join(texts)) for name, texts in named]
         blocks: list[Block] = [Text(f"Made by {made_by(self._model)}.")]
         if self._size > _MOST_KEPT or len(files) > _MOST_FILES:
             what = f"{len(files)} files" if files else f"more than {_MOST_KEPT // 10**6} MB"
             where = "standard output" if output is None else output
-            return Section("Results", [*blocks, Text(f"The results are in {where}. They are {what}, too many "
-                "for this page.")])
+            return Section(
+                "Results",
+                [*blocks, Text(f"The results are in {where}. They are {what}, too many for this page.")],
+            )
         return Section("Results", [*blocks, *files])
 
 

@@ -316,7 +316,7 @@ def _beside(task: Task) -> list[str]:
 
 
 def _learn(task: Task, values: dict[str, Any]) -> int:
-    """Fit, save, tell; returns the exit code, 130 after Ctrl-C."""
+    """Fit, save and report; returns the exit code, 130 after Ctrl-C."""
     training, files, test = values_of(Training, values), values["files"], values["test"]
     learning: Any = values_of(task.training_options or task.learning_options, values)
     tuning = values.get("tuning", "auto" if task.methods else None)
@@ -374,7 +374,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
 def _learn_tree(
     task: Task, tree: Path, files: Sequence[str], learning: Any, model: Any, training: Training
 ) -> int:
-    """Fit each node of a tree, save, tell; nothing is saved after Ctrl-C."""
+    """Fit each node of a tree, save and report; nothing is saved after Ctrl-C."""
     from structune.cli.tree import MOST_SHOWN, fit_tree, nodes_table, path_of, read_tree
 
     check_apart([tree, *map(path_of, files), *_paths(learning)], [training.model, training.report])
@@ -399,7 +399,7 @@ def _learn_tree(
 
 
 def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
-    """The estimator with what was given of its parameters."""
+    """The estimator with the parameters that were given."""
     names = [*task.space, *task.parameters, *task.penalties, *task.tuning]
     given = {name: value for name, value in given_parameters().items() if name in names}
     for name, value in given.items():
@@ -436,7 +436,7 @@ def _paths(options: Any) -> Iterator[Path]:
 
 
 def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | None:
-    """The folder of shards, if that is what is to be learned from, alone and with no options of shard."""
+    """The folder of shards, if training data are one; refuses other files and options of shard."""
     from structune.files.shards import is_shard_folder, open_shards
 
     path = next(filter(is_shard_folder, files), None)
@@ -456,7 +456,7 @@ def _shards(task: Task, files: Sequence[str], has_test: bool) -> ShardFolder | N
 
 
 def check_begun(model: Any) -> None:
-    """Do not replace a model by one that has learned nothing."""
+    """Refuse to replace a model by one whose training stopped before its first step."""
     from structune.running.monitor import STOPPED
 
     if model.status_ in STOPPED and not model.coef_.any():
@@ -464,7 +464,7 @@ def check_begun(model: Any) -> None:
 
 
 def save(model: Any, path: Path, header: Mapping[str, Any] | None = None) -> None:
-    """Save, elsewhere if the disk is full; a checkpoint of work that is done is of no use then."""
+    """Save the model, in a temporary folder if that fails; then remove the checkpoint of a completed fit."""
     more = {} if header is None else {"extra": header}
     # A folder for temporary files may lie on another disk, which has room.
     try:

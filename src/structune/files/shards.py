@@ -185,7 +185,7 @@ class ShardWriter:
         return sum(listed["examples"] for listed in self._listed)
 
     def _deal(self, n: int) -> IntArray:
-        """Folds of so many new examples, or groups."""
+        """Folds for `n` new examples or groups."""
         # places go round the folds over all batches, and are shuffled within one: sizes differ by one at most
         dealt, self._n_dealt = np.arange(self._n_dealt, self._n_dealt + n), self._n_dealt + n
         return self._rng.permutation(dealt % self._n_folds)

@@ -10,12 +10,13 @@ from contextlib import ExitStack, closing
 from copy import copy
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structune.cli.files import UntilError, binary_source, check_apart, check_targets, format_of, open_text
 from structune.cli.terminal import Progress, say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
+from structune.files.provenance import model_name
 from structune.files.text import some_of
 from structune.genes.adaptation import adapt
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
@@ -31,6 +32,9 @@ from structune.genes.prokaryotes.structure.candidates import WITHOUT_TGA
 from structune.running.executors import make_executor
 from structune.running.memory import batches
 from structune.trees.multitask import MultitaskEstimator
+
+if TYPE_CHECKING:
+    from structune.genes.report import GeneReport
 
 _PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _SKIPPED = 1  # exit code
@@ -53,9 +57,10 @@ def find_genes(file: str, model: str | None, finding: Finding) -> int:
 
     Without a `model`, the sequences choose one.
     """
-    targets = [None if finding.output == "-" else Path(finding.output), finding.proteins, finding.nucleotides]
-    check_targets(targets, [])
-    check_apart([file, *filter(None, [model]), finding.hints, finding.avoid], targets)
+    output = None if finding.output == "-" else Path(finding.output)
+    targets = [output, finding.proteins, finding.nucleotides]
+    check_targets(targets, [], finding.report)
+    check_apart([file, *filter(None, [model]), finding.hints, finding.avoid], [*targets, finding.report])
     n_skipped = 0
 
     def skip(error: DataError) -> None:
@@ -65,7 +70,19 @@ def find_genes(file: str, model: str | None, finding: Finding) -> int:
 
     sequences = ReadAhead(read_sequences(binary_source(file), skip if finding.skip_bad else None))
     evidence, model = _Evidence(finding), model or _model_for(file, sequences)
-    _write(_chosen_finder(file, sequences, model, finding), file, sequences, evidence, finding)
+    finder, name = _chosen_finder(file, sequences, model, finding)
+    report: GeneReport | None = None
+    if finding.report is not None:
+        from structune.genes.report import GeneReport
+
+        report = GeneReport(name, finder.has_introns)
+    is_cut = True
+    try:
+        _write(finder, name, file, sequences, evidence, finding, report)
+        is_cut = False
+    finally:
+        if finding.report is not None and report is not None:
+            report.write(finding.report, output, n_skipped, is_cut)
     if not n_skipped:
         return 0
     say(f"{file}: skipped {n_skipped} sequences")
@@ -92,9 +109,9 @@ class ReadAhead:
         while n < n_bases and (each := next(self._source, None)) is not None:
             self._held.append(each)
             n += len(each.sequence)
-        if n_bases == math.inf:
+        if n_bases == math.inf or not self._held:  # a file that does not exist has no sequences
             self._source.check()
-            self.are_held = True
+            self.are_held = n_bases == math.inf
         return self._held
 
 
@@ -113,8 +130,9 @@ def _model_for(file: str, sequences: ReadAhead) -> str:
     return _PRETRAINED
 
 
-def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding) -> Finder:
-    """The model, or that of a node, for the genetic code that suits, or adapted to the sequences."""
+def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding) -> tuple[Finder, str]:
+    """The model, or that of a node, for the genetic code that suits, or adapted to the sequences; its name."""
+    nodes = [] if finding.task is None else [finding.task]
 
     def check_hints(finder: Any) -> None:
         if finding.hints is not None and not getattr(finder, "has_introns", False):
@@ -126,9 +144,10 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
         try:
             node, _ = nearest(tree, sequences.ahead(), finding.code)
         except CapabilityError as error:
-            nodes = ", ".join(tree.tree_.nodes)
-            raise CapabilityError(f"{model}: {error}; or give --task with one of: {nodes}") from None
+            known = ", ".join(tree.tree_.nodes)
+            raise CapabilityError(f"{model}: {error}; or give --task with one of: {known}") from None
         say(f"{file}: using the model of the nearest node, {node!r}")
+        nodes.append(node)
         return node
 
     adapts = bool(finding.adapt)
@@ -141,7 +160,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
         is_free = finding.code is None and (is_whole or finding.task is not None)
         finder = with_suiting_code(finder, some, file, is_free)
     if not finding.adapt:
-        return finder
+        return finder, model_name(model, *nodes)
     if finder.has_introns:
         # a genome of bacteria is dense with long open reading frames, which a model of introns would learn
         # from
@@ -151,9 +170,10 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
             say(f"{file}: {what}. For those use --model pretrained")
     finder.set_params(verbose=int(not finding.quiet))
     try:
-        return adapt(finder, sequences.ahead(), finding.adapt)
+        adapted = adapt(finder, sequences.ahead(), finding.adapt)
     except CapabilityError as error:
         raise CapabilityError(f"{model}: {error}") from None
+    return adapted, model_name(model, *nodes, "adapted")
 
 
 class _Evidence:
@@ -193,11 +213,22 @@ class _Evidence:
                 say(f"{path}: {text}")
 
 
-def _write(finder: Finder, file: str, sequences: ReadAhead, evidence: _Evidence, finding: Finding) -> None:
+def _write(
+    finder: Finder,
+    model: str,
+    file: str,
+    sequences: ReadAhead,
+    evidence: _Evidence,
+    finding: Finding,
+    report: GeneReport | None,
+) -> None:
     """Write the genes of each block as soon as they are known, and report at the end what was unusual."""
     source, n_partial, n_empty = UntilError(sequences), 0, 0
     how = format_of(finding.format, Path(finding.output), ENDINGS)
-    head = {"gff3": writers.GFF3_HEAD, "genbank": "", "tsv": writers.TABLE_HEAD}[how]
+    head = {"gff3": writers.gff3_head(model), "genbank": "", "tsv": writers.TABLE_HEAD}[how]
+    name = finding.output
+    if name == "-":  # on the page
+        name = "genes" + next(ending for ending, format in ENDINGS.items() if format == how)
     with ExitStack() as opened:
         out = opened.enter_context(open_text(finding.output))
         proteins, nucleotides = (
@@ -210,16 +241,24 @@ def _write(finder: Finder, file: str, sequences: ReadAhead, evidence: _Evidence,
             for each, genes in block:
                 found = AnnotatedSequence(each.name, each.sequence, genes)
                 if how == "genbank":
-                    text = writers.genbank_text(found, *finder.genetic_code)
+                    text = writers.genbank_text(found, *finder.genetic_code, model=model)
                 elif how == "tsv":
                     text = writers.table_text(genes)
                 else:
                     text = writers.region_text(found) + writers.gff3_text(genes) if genes else ""
-                out.write(head + text)
+                written = [(out, name, head + text)]
                 if proteins is not None:
-                    proteins.write(writers.proteins_text(found, *finder.genetic_code))
+                    text = writers.proteins_text(found, *finder.genetic_code)
+                    written.append((proteins, str(finding.proteins), text))
                 if nucleotides is not None:
-                    nucleotides.write(writers.coding_sequences_text(found))
+                    text = writers.coding_sequences_text(found)
+                    written.append((nucleotides, str(finding.nucleotides), text))
+                for target, path, text in written:
+                    target.write(text)
+                    if report is not None:
+                        report.results.add(path, text)
+                if report is not None:
+                    report.add(each, genes)
                 head = ""
                 n_partial += sum(any(t.partial) for t in genes)
                 n_empty += not each.sequence

@@ -142,6 +142,11 @@ class Finding:
     nucleotides: Path | None = option(
         None, panel="Output", help="Write the coding sequences to this FASTA file."
     )
+    report: Path | None = option(
+        None,
+        panel="Output",
+        help="Write a report to this .html file: tracks and a table of the genes, and their scores.",
+    )
     skip_bad: bool = option(
         False,
         panel="Running",

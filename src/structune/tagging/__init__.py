@@ -11,7 +11,7 @@ with ``structune train``, ``tune`` and ``predict``.
 - ``features/``: attribute tables, templates
 - ``conll``: reading and writing column files; ``column_look``: detection of their format
 - ``metrics``: scores of tokens and segments; ``scores``: their display in commands and reports
-- ``task``, ``options``: the command line
+- ``task``, ``options``: the command line; ``report``: pages of predictions
 - ``data/``: CoNLL-2000, and simulated sequences
 """
 

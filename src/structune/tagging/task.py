@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.structure import IntArray
     from structune.tagging.conll import ConllData, Reader
+    from structune.tagging.report import LabelReport
     from structune.tagging.scores import TaggingScores
     from structune.tagging.structure.labels import LeftOut
 
@@ -175,21 +176,42 @@ class TaggingTask(Task):
         return TaggingScores.of_blocks(model, known)
 
     def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
+        return self._texts(model, files, predicting)
+
+    def predict_and_report(
+        self, model: Any, files: Sequence[str], predicting: Predicting
+    ) -> tuple[Iterator[str], LabelReport]:
+        from structune.tagging.report import LabelReport
+
+        report = LabelReport(model)
+        return self._texts(model, files, predicting, report), report
+
+    def _texts(
+        self, model: Any, files: Sequence[str], predicting: Predicting, report: LabelReport | None = None
+    ) -> Iterator[str]:
+        """The labelled sentences, which are added to the report."""
         from structune.cli.files import binary_source
         from structune.tagging.conll import TOKEN, Reader
 
         reader, n_before = Reader.of_header(model.extra_, "the model"), 0
-        token = TOKEN + predicting.marginals * _MARGINAL * len(model.classes_)
+        needs_marginals = predicting.marginals or (report is not None and report.has_probabilities)
+        token = TOKEN + needs_marginals * _MARGINAL * len(model.classes_)
         token += _OF_RANK * (predicting.nbest or 0)
         for file in files:
             for data in reader.read_inputs(binary_source(file), predicting, token):
                 table = reader.attributes(data)
-                marginals = model.predict_marginals(table) if predicting.marginals else None
+                marginals = model.predict_marginals(table) if needs_marginals else None
+                written, ranked = marginals if predicting.marginals else None, []
                 if predicting.nbest is None:
-                    yield _labelled_text(data, model.predict(table), marginals)
+                    labels = model.predict(table)
+                    text = _labelled_text(data, labels, written)
                 else:
                     ranked = model.predict_nbest(table, predicting.nbest)
-                    yield "".join(_ranked_texts(data, n_before, ranked, marginals))
+                    labels = [best for (best, _), *_ in ranked]
+                    text = "".join(_ranked_texts(data, n_before, ranked, written))
+                if report is not None:
+                    report.add(data.sentences(reader.columns[0]), labels, marginals, ranked)
+                yield text
                 n_before += len(data)
 
     def warm(self) -> None:
@@ -235,10 +257,12 @@ class SegmentsTask(TaggingTask):
             model.words = first
         return examples
 
-    def predict(self, model: Any, files: Sequence[str], predicting: Predicting) -> Iterator[str]:
+    def _texts(
+        self, model: Any, files: Sequence[str], predicting: Predicting, report: LabelReport | None = None
+    ) -> Iterator[str]:
         if predicting.marginals and model.scheme_ != "bio":
             raise DataError(f"--marginals needs a model of BIO labels; this one has {model.scheme_.upper()}.")
-        return super().predict(model, files, predicting)
+        return super()._texts(model, files, predicting, report)
 
 
 TASK, SEGMENTS = TaggingTask(), SegmentsTask()

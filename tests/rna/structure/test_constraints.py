@@ -225,7 +225,7 @@ def test_scores_do_not_outweigh_what_must_be():
     """A thousand bases that want to pair, and one that must, with none of them."""
     sequence = "GGGGAAAACCCC" * 84
     known = Constraints("|" + "." * 1007, [(0, j) for j in range(1, 1008)], [1000.0] * 1008)
-    with pytest.raises(DataError, match=r"add up to 1.008e\+06: with bases that must pair"):
+    with pytest.raises(DataError, match=r"add up to 1.008e\+06; with bases that must pair"):
         RNA().encode([sequence], constraints=[known])
 
 

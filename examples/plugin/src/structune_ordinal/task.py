@@ -24,7 +24,7 @@ class Learning(NoOptions):
     """How training tables are read."""
 
     label: str = option("label", help="Column with the labels; all others are features.")
-    order: str | None = option(None, help="Labels in ascending order, such as never,sometimes,often.", panel="Model")
+    order: str | None = option(None, help="Labels in ascending order, such as never,often.", panel="Model")
 
 
 class OrdinalTask(Task):
