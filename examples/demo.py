@@ -63,7 +63,7 @@ def rnas() -> Iterator[Section]:
         [
             Text("The pretrained model has seen many tRNAs. Their structures are known from experiments."),
             Table("Base pairs", ["RNA", "sensitivity", "PPV"], rows, [False, True, True]),
-            picture(draw, "the predicted structure", "Predicted structure; colors show how sure each base is."),
+            picture(draw, "the predicted structure", "Predicted structure; colors show confidence."),
             picture(dots, "a dot plot", "Base-pair probabilities above, the known pairs below."),
             Verbatim("\n".join(lines)),
         ],
@@ -80,8 +80,9 @@ def genes(folder: Path) -> Iterator[Section]:
     rows.append(("with both ends right", f"{right * len(known):.0f}"))
     tracks = partial(plot_genes, {"annotated": known, "predicted": found}, 0, len(record.sequence))
     alt = "tracks of annotated and of predicted genes"
-    yield Section("Genes", [Table("A simulated piece of a bacterium", ["", "genes"], rows, [False, True]),
-                            picture(tracks, alt, "Each box is a gene; its tip shows the strand.", scrolls=True)])  # fmt: skip
+    counts = Table("A simulated piece of a bacterium", ["", "genes"], rows, [False, True])
+    drawing = picture(tracks, alt, "Each box is a gene; its tip shows the strand.", scrolls=True)
+    yield Section("Genes", [counts, drawing])
 
 
 def addresses(folder: Path) -> Iterator[Section]:
@@ -89,7 +90,7 @@ def addresses(folder: Path) -> Iterator[Section]:
     data = [read_conll(folder / f"{name}.txt", ("w", "y")) for name in ("train", "test")]
     (x, y), (xt, yt) = ((extract(text_templates(), d.columns, d.lengths), d.sentences("y")) for d in data)
     model = SequenceTagger().fit(x, y)
-    text = f"{len(y)} addresses to train, {len(yt)} to test: {100 * model.score(xt, yt):.1f} % of tokens right."
+    text = f"{len(y)} addresses to train, {len(yt)} to test: {model.score(xt, yt):.1%} of tokens right."
     sections = list(training_sections(model))
     yield Section("Addresses", [Text(text), *(block for each in sections for block in each.blocks)])
 

@@ -142,16 +142,16 @@ FORMATS = {
     ),
     "quoted CSV": Sample("quoted.csv", b'word,label\n"Smith, John",B-PER\nis,O\n', "CSV|comma"),
     # RNA
-    "FASTA of RNA": Sample("rna.fa", _SEQUENCES.encode(), "FASTA|a sequence of that name"),
+    "FASTA of RNA": Sample("rna.fa", _SEQUENCES.encode(), "FASTA|no sequence named"),
     "masked FASTA": Sample(
         "masked.fa",
         b">m\nGGGGNNNNAAAACCCC\nNNNNNNNNGGCC\n>n\nGGGGXXXXCCCC\nXXXX\n",
-        "FASTA|a sequence of that name",
+        "FASTA|no sequence named",
     ),
     "constraints below sequences": Sample(
         "constrained.fa",
         b">a\nGGGGAAAACCCC\nxxxxxxxxxxxx\n>b\nGGGAAACCC\nxxxxxxxxx\n",
-        "constraint|FASTA|a sequence of that name",
+        "constraint|FASTA|no sequence named",
     ),
     "dot-bracket": Sample(
         "known.dbn", b">one\nGGGGAAAACCCC\n((((....))))\n>two\nGGGAAACCC\n(((...)))\n", "dot-bracket"
@@ -260,7 +260,7 @@ FORMATS = {
             "##gff-version 3\n"
             + _gff("contig x gene 1 96 . + . ID=g1", "contig x CDS 1 96 . + 0 ID=c1;Parent=g1")
         ).encode(),
-        "GFF3|##FASTA|no region to avoid",
+        "GFF3|##FASTA|a region to avoid",
     ),
     "GTF": Sample(
         "genes.gtf",
@@ -268,7 +268,7 @@ FORMATS = {
             'contig x exon 1 96 . + . gene_id "g1"; transcript_id "t1";',
             'contig x CDS 1 93 . + 0 gene_id "g1"; transcript_id "t1";',
         ).encode(),
-        "GTF|GFF|no region to avoid",
+        "GTF|GFF|a region to avoid",
     ),
     "GFF2": Sample(
         "genes.gff",
@@ -280,7 +280,7 @@ FORMATS = {
         _gff(
             "contig b2h intron 10 30 0 + . mult=3;pri=4;src=E", "contig w2h ep 5 9 12 . . src=W;pri=4"
         ).encode(),
-        "AUGUSTUS|GFF|hints|no region to avoid",
+        "AUGUSTUS|GFF|hints|a region to avoid",
     ),
     "BED": Sample("regions.bed", b"track name=x\ncontig\t0\t66\tg1\t0\t+\ncontig\t70\t90\tg2\t0\t-\n", "BED"),
     "bedGraph": Sample(

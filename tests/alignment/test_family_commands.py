@@ -3,10 +3,12 @@
 import gzip
 import io
 import json
+from base64 import b64encode
 
 import pytest
 from Bio import Phylo
 
+import structune
 from commands import fail, run, succeed
 from structune import SequenceAligner
 from structune.running import memory
@@ -146,8 +148,52 @@ def test_pages_and_dot_plots(families, tmp_path):
     assert "Guide tree" not in text.split("<h2>two")[1]  # of one sequence
     names = sorted(path.name for path in tmp_path.glob("dots*"))
     assert names == ["dots-a-a.svg", "dots-a-b.svg", "dots-b-a.svg"]
-    told = fail("align", families / "one.fa", "--which", "all", "--report", page, *QUIET)
-    assert "--report needs more than two sequences, or --multiple." in told
+    assert "2 families of 4 sequences aligned, mean column confidence 0." in text
+    assert "Save one.fa" in text
+    assert "Save two.fa" in text
+
+
+@pytest.mark.parametrize("format", ["fasta", "json", "stockholm"])
+@pytest.mark.parametrize("how", [["--multiple"], ["--which", "all"]])
+@pytest.mark.parametrize("model", ["pretrained", "BLOSUM62"])
+def test_a_report_leaves_the_output_as_it_is(families, tmp_path, how, format, model):
+    page, args = tmp_path / "page.html", [*how, "--format", format, "--model", model, *QUIET]
+    out = succeed("align", families / "one.fa", *args)
+    assert succeed("align", families / "one.fa", *args, "--report", page) == out
+    text = page.read_text()
+    if "all" in how:
+        assert "3 pairs of sequences aligned" in text
+        assert "<summary>a and b, identity 100%" in text
+    else:
+        assert "3 sequences aligned in 15 columns, mean column confidence" in text
+    assert ("confidence 0." in text) == (model == "pretrained" or "all" not in how)
+    assert b64encode(out.encode()).decode() in text
+    told = f"structune {structune.__version__}, model {model}"
+    assert told in text
+    if format == "stockholm":
+        assert f"# STOCKHOLM 1.0\n#=GF CC {told}\n" in out
+    if format == "json":
+        shown = json.loads(out.splitlines()[0])
+        assert list(shown.items())[-2:] == [("structune", structune.__version__), ("model", model)]
+
+
+def test_a_report_is_bounded(families, tmp_path, monkeypatch):
+    from structune.alignment import report
+    from structune.cli import reports
+
+    for name, most in (("_MOST_DRAWN", 1), ("_MOST_ROWS", 2), ("_MOST_NAMES", 1), ("_MOST_COLUMNS", 10)):
+        monkeypatch.setattr(report, name, most)
+    monkeypatch.setattr(reports, "_MOST_KEPT", 100)
+    page, out = tmp_path / "page.html", tmp_path / "out.fa"
+    succeed("align", families / "one.fa", "--which", "all", "-o", out, "--report", page, *QUIET)
+    text = page.read_text()
+    assert "The table has the first 2 of 3 pairs." in text
+    assert "The first 1 of 3 pairs are drawn below." in text
+    assert "The first 1 of 2 sequences and 10 of 15 columns." in text
+    assert f"The results are in {out}." in text
+    assert "this file is also read" in fail("align", page, "--report", page, *QUIET)
+    same = fail("align", families / "one.fa", "-o", page, "--format", "fasta", "--report", page, *QUIET)
+    assert "two outputs have this path" in same
 
 
 KNOWN = {"one": ">a\nMKVLAAGI\n>b\nMKVL-AGI\n", "two": ">x\nmkACDE\n>y\n--ACDE\n"}

@@ -9,6 +9,7 @@ from Bio import AlignIO
 from hypothesis import given
 from hypothesis import strategies as st
 
+import structune
 from structune.alignment.formats import (
     ProteinAlignment,
     alignment_text,
@@ -170,6 +171,15 @@ def test_stockholm_with_confidence():
     text = alignment_text(LONG, "stockholm", [0.95, 1.0, float("nan"), 0.0] * 20)
     assert read(text) == [LONG._replace(names=["a_b", "c"])]
     assert "#=GC confidence " + "99.0" * 20 + "\n//\n" in text
+
+
+@pytest.mark.parametrize("model", ["", "pretrained", "a\nb //"])
+def test_stockholm_names_the_version_and_the_model(tmp_path, model):
+    write_protein_alignments(tmp_path / "x.sto", [LONG, LONG], "stockholm", model=model)
+    told = f"structune {structune.__version__}" + (f", model {' '.join(model.split())}" if model else "")
+    assert (tmp_path / "x.sto").read_text().count(f"# STOCKHOLM 1.0\n#=GF CC {told}\n") == 2
+    assert [each.rows for each in read_protein_alignments(tmp_path / "x.sto")] == [LONG.rows] * 2
+    assert [len(each) for each in AlignIO.parse(tmp_path / "x.sto", "stockholm")] == [2, 2]
 
 
 @pytest.mark.parametrize(

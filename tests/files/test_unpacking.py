@@ -64,7 +64,7 @@ def test_compressed_files(tmp_path, pack, monkeypatch):
     if pack is zstd:
         path.write_bytes(packed)
         monkeypatch.setitem(sys.modules, "zstandard", None)
-        with pytest.raises(DataError, match=r"a\.txt: a file of Zstandard: pip install"):
+        with pytest.raises(DataError, match=r"a\.txt: the file is compressed by Zstandard: pip install"):
             list(Lines(path))
     for ending in ("bz2", "xz", "zst"):
         with pytest.raises(DataError, match="can be written as"):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from base64 import b64encode
 from dataclasses import replace
 
 import numpy as np
@@ -73,7 +74,63 @@ def test_genes(files, tmp_path):
     write_proteins(tmp_path / "expected.faa", predicted)
     assert (tmp_path / "out.faa").read_text() == (tmp_path / "expected.faa").read_text()
     none = succeed("genes", "-", *args, stdin=">a\nACGTNNN\n>b\n>c\nnnn\n")
-    assert none == "##gff-version 3\n"
+    assert none == f"##gff-version 3\n# structune {structune.__version__}, model m.structune\n"
+
+
+@pytest.mark.parametrize("format", ["gff3", "genbank", "tsv"])
+def test_a_report_leaves_the_output_as_it_is(files, tmp_path, format):
+    pytest.importorskip("matplotlib")
+    page, args = tmp_path / "page.html", ["-m", files / "m.structune", "--format", format, *QUIET]
+    out = succeed("genes", files / "test.fa", *args)
+    assert succeed("genes", files / "test.fa", *args, "--report", page) == out
+    text = page.read_text()
+    assert "9 genes on 3 sequences, mean coding probability" in text
+    assert b64encode(out.encode()).decode() in text
+    told = f"structune {structune.__version__}, model m.structune"
+    assert told in text
+    assert (told in out) == (format != "tsv")
+    assert "this file is also read" in fail("genes", page, "-m", "fly", "--report", page)
+    assert "must end in .html" in fail("genes", files / "test.fa", "-m", "fly", "--report", tmp_path / "a.pdf")
+
+
+def test_a_report_of_what_comes_before_an_error(files, tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "x.fa").write_text(fasta(TEST[:1]) + ">x\nACGT-\n")
+    page, args = tmp_path / "page.html", ["-m", files / "m.structune", *QUIET]
+    assert "position 5" in fail("genes", tmp_path / "x.fa", *args, "--report", page)
+    assert "on 1 sequence, mean coding probability 1.00; incomplete" in page.read_text()
+    assert "(1 sequence skipped)" in page_of_skipped(tmp_path / "x.fa", args, page)
+    page.unlink()
+    (tmp_path / "y.fa").write_text(">x\nACGT-\n")
+    assert "position 5" in fail("genes", tmp_path / "y.fa", *args, "--report", page)
+    assert not page.exists()
+
+
+def page_of_skipped(file, args, page):
+    assert run("genes", file, *args, "--skip-bad", "--report", page).exit_code == 1
+    return page.read_text()
+
+
+def test_a_report_is_bounded(files, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from structune.cli import reports
+    from structune.genes import report
+
+    monkeypatch.setattr(report, "_MOST_DRAWN", 2)
+    monkeypatch.setattr(report, "_MOST_GENES", 2)
+    monkeypatch.setattr(report, "_MOST_ROWS", 4)
+    monkeypatch.setattr(reports, "_MOST_KEPT", 100)
+    page = tmp_path / "page.html"
+    succeed("genes", files / "test.fa", "-m", files / "m.structune", "--report", page, *QUIET)
+    text = page.read_text()
+    assert "The table has the first 4 of 9 genes." in text
+    assert re.search(r"The first [34] of 9 genes are drawn.", text)
+    assert text.count("predicted genes of") == 2
+    assert "The results are in standard output." in text
+
+
+def test_a_file_that_does_not_exist_is_told_before_a_model_is_chosen(tmp_path):
+    assert "none.fa: No such file" in fail("genes", tmp_path / "none.fa")
 
 
 def test_the_sequences_choose_a_model(tmp_path):
@@ -160,7 +217,7 @@ def test_margin(files, tmp_path):
 
 def test_what_is_left_out_is_told(files, tmp_path):
     lines = (files / "test.gff3").read_text().splitlines(keepends=True)
-    lines[3] = lines[3].replace("\n", ";partial=true\n")
+    lines[4] = lines[4].replace("\n", ";partial=true\n")
     (tmp_path / "x.gff3").write_text("".join(lines))
     told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: incomplete (c0.t1)\n"
     for both in ((tmp_path / "x.gff3", files / "test.gff3"), (files / "test.gff3", tmp_path / "x.gff3")):

@@ -10,7 +10,7 @@ import pytest
 
 import simulated_genes
 import simulated_orfs
-from commands import run, succeed
+from commands import fail, run, succeed
 from gene_files import write
 from structune.ranking.letor import LetorData, write_letor
 
@@ -43,6 +43,12 @@ def files(tmp_path_factory):
     (folder / "test.txt").write_text(SENTENCE.format("owl") + f"{'x' * 200} NN B-{'Y' * 200}\n\n")
     (folder / "train.dbn").write_text(RNA)
     (folder / "test.dbn").write_text(OTHER_RNA)
+    rng = np.random.default_rng(0)
+    for name, n in (("train.csv", 60), ("new.csv", 55)):
+        X = np.round(rng.normal(size=(n, 2)), 3)
+        kinds = np.array(["low", "<mid>", "high"])[np.digitize(X[:, 0] + rng.normal(size=n), [-0.5, 0.5])]
+        lines = [f"{a},{b},{kind},{2 * a - b:.3f}" for (a, b), kind in zip(X, kinds, strict=True)]
+        (folder / name).write_text("\n".join(["a,b,kind,size", *lines, ""]))
     write_letor(folder / "train.letor", queries(0))
     write_letor(folder / "test.letor", queries(1))
     for k, text in enumerate(families(6, np.random.default_rng(0))):
@@ -68,14 +74,33 @@ def commands(files):
     yield from of("train", "rna", [files / "train.dbn"], [files / "test.dbn"], "--penalty", 1)
     yield from of("train", "ranking", [files / "train.letor"], [files / "test.letor"], "--penalty", 1)
     families = [files / f"train{k}.afa" for k in range(5)]
+    (files / "five.fa").write_text("".join(path.read_text() for path in families))
+    yield "align", ["align", *families, "--multiple", "--format", "json", *QUIET]
+    yield "align pairs", ["align", files / "five.fa", "--pairs", *QUIET]
     yield from of("train", "alignment", families, [files / "test.afa"], "--penalty", 1)
     yield from of("tune", "genes", [files / "train.gb"], [files / "test.gb"], "--method", "majorize")
+    yield "genes", ["genes", files / "test.fa", "-m", files / "genes.structune", *QUIET]
     trained = ["-m", files / "trained.structune", "--penalty", 1, *QUIET]
     yield "train tagging", ["train", files / "train.txt", *trained]
     bacteria = ["prokaryotic-genes", files / "a.gb", "-m", files / "b.structune", *QUIET]
     yield "tune prokaryotic-genes", ["tune", *bacteria, "--test", files / "b.gb", "--method", "majorize"]
     tree = ["prokaryotic-genes", files / "a.gb", files / "b.gb", "--tree", files / "tree.nwk"]
     yield "train prokaryotic-genes", ["train", *tree, "-m", files / "t.structune", *QUIET]
+    tagger, new = files / "tagging.structune", files / "test.txt"
+    yield "predict tagging", ["predict", tagger, new, new, "-o", files / "labelled.txt"]
+    yield "predict nbest", ["predict", tagger, new, "--nbest", 3, "-o", files / "best.txt.gz"]
+    made = ["--penalty", 1, *QUIET]
+    for kind, train, new in (
+        ("segments", ["train.txt"], "test.txt"),
+        ("classifier", ["train.csv", "--target", "kind"], "new.csv"),
+        ("regressor", ["train.csv", "--target", "size", "--drop", "kind"], "new.csv"),
+    ):
+        model = files / f"{kind}.structune"
+        yield f"train {kind}", ["train", kind, files / train[0], *train[1:], "-m", model, *made]
+        yield f"predict {kind}", ["predict", model, files / new]
+    ranked = [files / "ranking.structune", files / "test.letor"]
+    yield "predict ranking", ["predict", *ranked]
+    yield "rank", ["rank", *ranked]
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +137,13 @@ def test_pages_of_all_kinds(pages, kind):
     assert headings(pages[f"evaluate {kind}"]) == errors
 
 
+def test_pages_of_genes_and_alignments(pages, files):
+    made = ["Results", "How this page was made"]
+    assert headings(pages["genes"]) == ["Summary", "Tracks", "Genes", "Sequences", *made]
+    assert headings(pages["align"]) == ["Families", *(f"train{k}" for k in range(5)), *made]
+    assert headings(pages["align pairs"]) == ["Pairs", "Alignments", *made]
+
+
 def test_pages_of_prokaryotes(pages):
     assert headings(pages["tune prokaryotic-genes"])[:4] == [*TRAINED, "Scores"]
     assert headings(pages["train prokaryotic-genes"]) == [
@@ -119,6 +151,102 @@ def test_pages_of_prokaryotes(pages):
         "Nodes of the tree",
         "How this page was made",
     ]
+
+
+PREDICTED = {
+    "predict tagging": ["Labels", "Sentences", "Segments", "Least sure tokens"],
+    "predict nbest": ["Labels", "Sentences", "Segments", "Least sure tokens"],
+    "predict segments": ["Labels", "Sentences", "Segments", "Least sure tokens"],
+    "predict classifier": ["Classes", "Least sure rows", "Rows"],
+    "predict regressor": ["Predictions", "Rows"],
+    "predict ranking": ["Best documents", "Queries"],
+    "rank": ["Best documents", "Queries"],
+}
+
+
+def saved(path):
+    """The file that a page offers, and its name."""
+    found = re.search(r'download="(.*?)" href="data:.*?;base64,(.*?)"', path.read_text(encoding="utf-8"))
+    return found[1], b64decode(found[2]).decode()
+
+
+@pytest.mark.parametrize("name", PREDICTED)
+def test_pages_of_predictions(pages, name):
+    assert headings(pages[name]) == [*PREDICTED[name], "Results", "How this page was made"]
+    assert ".structune.</p>" in pages[name].read_text(encoding="utf-8")  # the model
+
+
+def test_reports_leave_predictions_as_they_are(pages, files):
+    tagger, test = files / "tagging.structune", files / "test.txt"
+    plain = succeed("predict", tagger, test, test)
+    assert (files / "labelled.txt").read_text() == plain
+    assert saved(pages["predict tagging"]) == ("labelled.txt", plain)
+    best = succeed("predict", tagger, test, "--nbest", 3)
+    assert saved(pages["predict nbest"]) == ("best.txt", best)
+    for name, kind, new in (
+        ("labelled.txt", "segments", "test.txt"),
+        ("predictions.tsv", "classifier", "new.csv"),
+        ("predictions.tsv", "regressor", "new.csv"),
+        ("ranked.tsv", "ranking", "test.letor"),
+    ):
+        text = succeed("predict", files / f"{kind}.structune", files / new)
+        assert saved(pages[f"predict {kind}"]) == (name, text)
+        page = files / "again.html"
+        assert succeed("predict", files / f"{kind}.structune", files / new, "--report", page) == text
+
+
+def test_headlines_of_predictions(pages):
+    def headline(name):
+        return re.search(r'class="headline">(.*?)<', pages[name].read_text(encoding="utf-8"))[1]
+
+    told = r"4 sentences, 10 tokens labeled, \d segments, mean probability of a label 0\.\d{3}"
+    assert re.fullmatch(told, headline("predict tagging"))
+    assert headline("predict classifier").startswith("55 rows classified, mean probability of the")
+    assert headline("predict regressor").startswith("55 numbers predicted, mean ")
+    assert headline("rank") == "8 queries, 40 documents ranked"
+
+
+def test_models_without_probabilities(files, tmp_path):
+    for kind, train, new, more in (
+        ("tagging", "train.txt", "test.txt", ()),
+        ("classifier", "train.csv", "new.csv", ("--target", "kind")),
+    ):
+        model, page = tmp_path / f"{kind}.structune", tmp_path / f"{kind}.html"
+        learned = ["train", kind, files / train, *more, "--loss", "margin", "--penalty", 1, "-m", model]
+        succeed(*learned, *QUIET)
+        succeed("predict", model, files / new, "--report", page)
+        assert not {"Least sure tokens", "Least sure rows"} & {*headings(page)}
+        assert "probability" not in page.read_text(encoding="utf-8")
+
+
+def test_segments_in_bioes(files, tmp_path):
+    text = (files / "train.txt").read_text().replace("VB B-VP", "VB S-VP").replace("NN B-NP", "NN S-NP")
+    (tmp_path / "train.txt").write_text(text.replace("I-NP", "E-NP"))
+    model, page = tmp_path / "m.structune", tmp_path / "a.html"
+    succeed("train", "segments", tmp_path / "train.txt", "--penalty", 1, "-m", model, *QUIET)
+    succeed("predict", model, files / "test.txt", "--report", page)
+    assert "S-VP 0." in page.read_text(encoding="utf-8")
+    assert "with B for S and I for E" in page.read_text(encoding="utf-8")
+
+
+def test_many_predictions_are_told_of_in_a_sentence(files, tmp_path):
+    page = tmp_path / "a.html"
+    succeed("predict", files / "tagging.structune", *[files / "train.txt"] * 3, "--report", page)
+    text = page.read_text(encoding="utf-8")
+    assert "These are the first 20 sentences; 16 more are in the results." in text
+    assert text.count('class="tokens"') == 20
+    succeed("predict", files / "classifier.structune", *[files / "new.csv"] * 6, "--report", page)
+    assert "The first 300 of 330 rows; all are in the results" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_of_predictions_is_its_own_file(pages, files, tmp_path):
+    predict = ["predict", files / "tagging.structune", files / "test.txt", "--report"]
+    page = tmp_path / "a.html"
+    assert "two outputs have this path" in fail(*predict, page, "-o", page)
+    assert "must end in .html" in fail(*predict, tmp_path / "a.txt")
+    (tmp_path / "b.html").write_text("a DT B-NP\n")
+    source = ["predict", files / "tagging.structune", tmp_path / "b.html", "--report", tmp_path / "b.html"]
+    assert "also read" in fail(*source)
 
 
 def test_pages_tell_what_was_asked_for(pages, files):

@@ -522,7 +522,7 @@ def test_several_inputs(files, fold, tmp_path, refused):
     assert "a.fa: no sequences" in refused(one)
     two.write_text("ACGU\n")
     told = run("fold", one, two, "-m", files / "m.structune", *QUIET).stderr
-    assert told == f"structune: {one}: found no sequences\n"
+    assert told == f"structune: {one}: the file has no sequences\n"
     assert "the structure '(...)' has no sequence before it" in refused(stdin="(...)\n")
 
 
@@ -636,7 +636,7 @@ def test_families(files, tmp_path, monkeypatch):
     for text, message in (
         ("h0\ta b\n", "f.tsv: no family for sequence 'h1' of "),
         ("h0 a\n", "f.tsv:1: 'h0 a' is not a name and a family"),
-        ("h0\ta\n\nh0\tb\n", "f.tsv:3: found a second family of 'h0'"),
+        ("h0\ta\n\nh0\tb\n", "f.tsv:3: 'h0' already has another family"),
     ):
         (tmp_path / "f.tsv").write_text(text)
         assert message in fail(*data, "--families", tmp_path / "f.tsv", *args)

@@ -217,7 +217,8 @@ class Writing:
     output: str = output_option()
     report: Path | None = option(
         None,
-        help="Write a report to this .html file: summary and table of the predictions, and the output itself.",
+        help="Write a report to this .html file: summary and table of the predictions, and the output as a "
+        "file to save.",
         panel="Output",
     )
 

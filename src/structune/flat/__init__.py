@@ -7,7 +7,7 @@ each group of features.
   what rankings share with them; ``rotation``: fewer features where these are many and examples few
 - ``structure/``: matrices of features, classes, numbers; ``kernels/``: the softmax
 - ``data``: sets of the UCI repository; ``svmlight``: files in blocks
-- ``task``, ``tables``, ``scores``: the command line
+- ``task``, ``tables``, ``scores``: the command line; ``report``: pages of predictions
 """
 
 import lazy_loader

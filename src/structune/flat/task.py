@@ -14,6 +14,7 @@ from structune.errors import DataError
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
+    from structune.flat.report import RowReport
     from structune.flat.scores import ClassScores, NumberScores
 
 _MANY_CLASSES = 50  # numbers; they may be quantities
@@ -120,10 +121,22 @@ class FlatTask(Task):
                 yield path, X, self.outputs_of_column(y, layout.target, path)
 
     def predict(self, model: Any, files: Sequence[str], predicting: Any) -> Iterator[str]:
+        return self._texts(model, files)
+
+    def predict_and_report(
+        self, model: Any, files: Sequence[str], predicting: Any
+    ) -> tuple[Iterator[str], RowReport]:
+        report = self.new_report(model)
+        return self._texts(model, files, report), report
+
+    def _texts(self, model: Any, files: Sequence[str], report: RowReport | None = None) -> Iterator[str]:
+        """The table of predictions, which are added to the report."""
         from structune.flat.tables import Layout
 
         heading, n_before = "row\tprediction" + self.more_columns(model) + "\n", 0
         for _, X, _ in Layout.of_header(model.extra_, "the model").read(files, with_outputs=False):
+            if report is not None:
+                report.add(X)
             rows = enumerate(self.rows(model, X), n_before + 1)
             yield heading + "".join(f"{number}\t{row}\n" for number, row in rows)
             heading, n_before = "", n_before + X.shape[0]
@@ -143,6 +156,10 @@ class FlatTask(Task):
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
         """The line that is written of each example."""
+        raise NotImplementedError
+
+    def new_report(self, model: Any) -> RowReport:
+        """A report about predictions of a model."""
         raise NotImplementedError
 
 
@@ -210,6 +227,11 @@ class ClassifierTask(FlatTask):
         shares = model.predict_proba(X).max(axis=1).tolist()
         return (f"{label}\t{share:.6g}" for label, share in zip(labels, shares, strict=True))
 
+    def new_report(self, model: Any) -> RowReport:
+        from structune.flat.report import ClassReport
+
+        return ClassReport(model)
+
 
 class RegressorTask(FlatTask):
     estimator = "structune.flat.regressor:Regressor"
@@ -250,6 +272,11 @@ class RegressorTask(FlatTask):
 
     def rows(self, model: Any, X: Any) -> Iterator[str]:
         return (f"{number:.6g}" for number in model.predict(X).tolist())
+
+    def new_report(self, model: Any) -> RowReport:
+        from structune.flat.report import NumberReport
+
+        return NumberReport(model)
 
 
 def _not_whole(name: str) -> DataError:

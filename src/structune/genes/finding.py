@@ -131,7 +131,7 @@ def _model_for(file: str, sequences: ReadAhead) -> str:
 
 
 def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding) -> tuple[Finder, str]:
-    """The model, or that of a node, for the genetic code that suits, or adapted to the sequences; its name."""
+    """The model and its name: a node's, for the genetic code that suits, adapted to the sequences."""
     nodes = [] if finding.task is None else [finding.task]
 
     def check_hints(finder: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -57,7 +58,8 @@ class GeneReport:
                     return
                 window = []
                 self._windows.append((name, n_bases, window))
-            window.append(t)
+            # structune names genes by their sequences, which the drawing has as its title
+            window.append(replace(t, gene=t.gene.removeprefix(f"{t.contig}.")))
 
     def write(self, path: Path, output: Path | None, n_skipped: int, is_cut: bool = False) -> None:
         """Write the page, unless nothing was found before an error; `output` has the genes."""
@@ -112,7 +114,10 @@ class GeneReport:
     def _tables(self) -> Iterator[Section]:
         """The first genes; and the first sequences, if there are several."""
         numbers = ["start", "end", *(["coding parts"] if self._has_introns else []), "score"]
-        table = make_table("", ["sequence", "gene", "strand", "partial"], numbers, self._genes, _MOST_ROWS)
+        texts, rows = ["sequence", "gene", "strand", "partial"], self._genes
+        if not self._n["partial"]:
+            texts, rows = texts[:3], [(*row[:3], *row[4:]) for row in rows]
+        table = make_table("", texts, numbers, rows, _MOST_ROWS)
         if self._genes:
             yield Section("Genes", [*self._first(len(self._genes), "genes"), table])
         if self._n["sequences"] > 1:

@@ -6,7 +6,7 @@ with ``structune tune ranking`` and ``structune rank``.
 - ``ranker``: the estimator; ``first_weights``: initial weights of its fits
 - ``structure/``: the structured model, its shards and inference; ``kernels/``: orders with penalties
 - ``letor``: LETOR files; ``metrics``: NDCG
-- ``data``: OHSUMED; ``task``, ``scores``: the command line
+- ``data``: OHSUMED; ``task``, ``scores``: the command line; ``report``: pages of predictions
 """
 
 import lazy_loader

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import numpy as np
-
-from structune.html_reports.page import Block, Section, Table, Text, make_table
-from structune.html_reports.pictures import chart
-from structune.plots.figure import ACCENT, shortened
+from structune.html_reports.page import Section, Table, Text, make_table
+from structune.plots.figure import shortened
 from structune.ranking.letor import LetorData
 from structune.structure import FloatArray
 
@@ -24,31 +21,58 @@ class RankingReport:
 
     def __init__(self) -> None:
         self._n_queries = self._n_documents = 0
-        self._rows, self._tables = list[tuple[str, ...]](), list[Table]()
-        self._sums, self._counts = np.zeros(_N_TOP), np.zeros(_N_TOP)  # of scores, by rank
+        self._rows, self._tables = list[Sequence[str]](), list[Table]()
 
-    def add(self, data: LetorData, scores: FloatArray, offsets: list[int], order: list[int]) -> None:
+    def add(self, data: LetorData, scores: FloatArray, offsets: Sequence[int], order: Sequence[int]) -> None:
         """Add the queries between `offsets`, whose documents by rank are in `order`."""
         for start, end in pairwise(offsets):
             top = order[start : min(end, start + _N_TOP)]
-            name, best = shortened(data.queries[top[0]], _LONGEST), scores[top]
-            self._sums[: best.size] += best
-            self._counts[: best.size] += 1
-            if len(self._tables) < _MOST_DRAWN:
-                self._tables.append(self._table(f"Query {name}, {end - start:,} documents", data, scores, top))
+            name, values = shortened(data.queries[top[0]], _LONGEST), scores[top].tolist()
+            rows = [
+                (
+                    shortened(" ".join(data.comments[j].split()), _LONGEST),
+                    f"{self._n_documents + j + 1:,}",
+                    f"{scores[j]:.4g}",
+                )
+                for j in top
+            ]
             if len(self._rows) < _MOST_ROWS:
-                gap = f"{best[0] - best[1]:.4g}" if best.size > 1 else ""
-                number = self._n_documents + top[0] + 1
-                comment = shortened(" ".join(data.comments[top[0]].split()), _LONGEST)
-                self._rows.append((name, comment, f"{end - start:,}", f"{number:,}", f"{best[0]:.4g}", gap))
+                gap = f"{values[0] - values[1]:.4g}" if len(values) > 1 else ""
+                comment, number, score = rows[0]
+                self._rows.append((name, comment, f"{end - start:,}", number, score, gap))
+            if len(self._tables) < _MOST_DRAWN:
+                self._tables.append(_with_bars(f"Query {name}", rows, values, end - start))
             self._n_queries += 1
         self._n_documents += len(data)
 
-    def _table(self, title: str, data: LetorData, scores: FloatArray, top: list[int]) -> Table:
-        """The best documents of a query, with bars from the score 0."""
-        values = scores[top]
-        low, high = min(values.min(), 0.0), max(values.max(), 0.0)
-        percent = 100 / max(high - low, 1e-300)
-        bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]
-        comments = [shortened(" ".join(data.comments[j].split()), _LONGEST) for j in top]
-        ...
+    def headline(self) -> str:
+        return f"{self._n_queries:,} queries, {self._n_documents:,} documents ranked"
+
+    def sections(self) -> Iterator[Section]:
+        told = (
+            f"The {_N_TOP} documents of each query with the highest scores. Documents are numbered as in the "
+            "input, from 1. Bars begin at the score 0."
+        )
+        if self._n_queries > _MOST_DRAWN:
+            told += f" These are the first {_MOST_DRAWN} of {self._n_queries:,} queries."
+        yield Section("Best documents", [Text(told), *self._tables])
+        told = "The best document of each query, and by how much its score is higher than that of the next."
+        if (more := self._n_queries - len(self._rows)) > 0:
+            told += f" {more:,} more queries are in the results."
+        numbers = ["documents", "best document", "score", "difference"]
+        names, rows = ["query", "comment"], self._rows
+        if not any(row[1] for row in rows):
+            names, rows = names[:1], [(row[0], *row[2:]) for row in rows]
+        yield Section("Queries", [Text(told), make_table("", names, numbers, rows, len(rows))])
+
+
+def _with_bars(title: str, rows: Sequence[Sequence[str]], scores: Sequence[float], n: int) -> Table:
+    """A table of documents, with bars from the score 0."""
+    low, high = min(*scores, 0.0), max(*scores, 0.0)
+    percent = 100 / max(high - low, 1e-300)
+    bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in scores]
+    header, is_number = ["comment", "document", "score"], [False, True, True]
+    if not any(comment for comment, *_ in rows):
+        header, is_number, rows = header[1:], is_number[1:], [row[1:] for row in rows]
+    title += f", {len(rows)} of {n:,} documents" if len(rows) < n else ""
+    return Table(title, header, rows, is_number, bars)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.ranking.letor import LetorData
     from structune.ranking.ranker import Ranker
+    from structune.ranking.report import RankingReport
     from structune.ranking.scores import RankingScores
 
 _VALUE = 60  # bytes for a feature of a document, with its share of what a document takes
@@ -142,6 +143,20 @@ class RankingTask(Task):
         return RankingScores.of_blocks(model, known)
 
     def predict(self, model: Ranker, files: Sequence[str], predicting: Any) -> Iterator[str]:
+        return self._texts(model, files)
+
+    def predict_and_report(
+        self, model: Ranker, files: Sequence[str], predicting: Any
+    ) -> tuple[Iterator[str], RankingReport]:
+        from structune.ranking.report import RankingReport
+
+        report = RankingReport()
+        return self._texts(model, files, report), report
+
+    def _texts(
+        self, model: Ranker, files: Sequence[str], report: RankingReport | None = None
+    ) -> Iterator[str]:
+        """The table of ranked documents, which are added to the report."""
         from structune.cli.files import binary_source
         from structune.ranking.structure.queries import check_queries, sorted_by_score
 
@@ -150,6 +165,8 @@ class RankingTask(Task):
             scores = model.predict(data.X)
             offsets = check_queries(data.queries)[1]
             order = sorted_by_score(offsets, scores).tolist()
+            if report is not None:
+                report.add(data, scores, offsets.tolist(), order)
             yield heading + "".join(
                 f"{data.queries[j]}\t{rank}\t{n_before + j + 1}\t{scores[j]:.6g}\t"
                 f"{' '.join(data.comments[j].split())}\n"

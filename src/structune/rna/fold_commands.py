@@ -28,7 +28,8 @@ from structune.cli.files import (
     write_texts,
 )
 from structune.cli.terminal import Progress, say, time_in_words
-from structune.errors import CapabilityError, DataError
+from structune.errors import CapabilityError, DataError, StructuneError
+from structune.files.provenance import json_keys
 from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
 from structune.rna.formats.alignments import read_alignments, stockholm_text
 from structune.rna.formats.any import write_rna
@@ -52,6 +53,7 @@ from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUM
 from structune.running.executors import make_executor
 
 if TYPE_CHECKING:
+    from structune.rna.fold_report import FoldReport
     from structune.rna.folder import RNAFolder
     from structune.rna.inputs import Structures
     from structune.structure import FloatArray
@@ -67,7 +69,7 @@ def consensus(files: Sequence[str], source: Source, wanted: Consensus) -> int:
     with open_text(wanted.output) as stream:
         for alignment in chain.from_iterable(map(read_alignments, sources)):
             structure = folder.predict_alignment(alignment.rows, wanted.threshold)
-            stream.write(stockholm_text(alignment, structure))
+            stream.write(stockholm_text(alignment, structure, source.name))
             stream.flush()
             n_unused += alignment.structure is not None
     if n_unused:
@@ -106,7 +108,7 @@ def fold(
     wanted: Wanted,
     writing: Writing,
 ) -> int:
-    _check_apart(files, source, writing.output, known.shape)
+    _check_apart(files, source, writing.output, known.shape, page=writing.report)
     if shape.initiation is not None and not math.isfinite(shape.initiation):
         raise DataError(f"--initiation {shape.initiation}: expected a finite number")
     format, has_many = writing.written_as, wanted.samples is not None or wanted.is_ranked
@@ -114,9 +116,12 @@ def fold(
         raise DataError(f"--format {format} cannot be combined with --samples, --nbest or --within.")
     if writing.min_probability != Writing.min_probability and format not in ("json", "pairs"):
         raise DataError("--min-probability needs --format json or --format pairs.")
-    check_targets([], [writing.plot, writing.dot_plot])
+    output = None if writing.output == "-" else Path(writing.output)
+    is_checked = writing.report is not None and not _is_folder(writing.output)
+    check_targets([output] if is_checked else [], [writing.plot, writing.dot_plot], writing.report)
     folder = source.open(**shape.settings, **({"decoding": "mea"} if wanted.method == "mea" else {}))
-    recipe = Recipe(folder, source.model, wanted, writing)
+    recipe = Recipe(folder, source, wanted, writing)
+    report = _report(recipe)
     if "-" in files and not writing.quiet and sys.stdin.isatty():
         say("reading FASTA from standard input")
     below = "constraints" if known.constraints else ""
@@ -134,15 +139,33 @@ def fold(
     held = {"needed": recipe.memory_of} if recipe.with_pairs else {}
     examples = chain(first, source_of_all)
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
-    _write(results, recipe, len(first) > 1)
-    source_of_all.check()
+    try:
+        _write(results, recipe, len(first) > 1, report)
+        source_of_all.check()
+    except (StructuneError, OSError, KeyboardInterrupt):
+        if writing.report is not None and report is not None:
+            report.write(writing.report, output, is_cut=True)
+        raise
+    if writing.report is not None and report is not None:
+        report.write(writing.report, output)
     return 0
 
 
-def _check_apart(files: Sequence[str], source: Source, output: str, *beside: Path | None) -> None:
-    if output != "-":
-        model = None if source.model == PRETRAINED else source.model  # a file of this name is not read
-        check_apart([*files, *beside, source.contrafold, model], [Path(output)])
+def _report(recipe: Recipe) -> FoldReport | None:
+    """What collects sequences for --report, if it was given."""
+    if recipe.writing.report is None:
+        return None
+    from structune.rna.fold_report import FoldReport
+
+    return FoldReport(recipe.model, recipe.folder.circular)
+
+
+def _check_apart(
+    files: Sequence[str], source: Source, output: str, *beside: Path | None, page: Path | None = None
+) -> None:
+    model = None if source.model == PRETRAINED else source.model  # a file of this name is not read
+    targets = [None if output == "-" else Path(output), page]
+    check_apart([*files, *beside, source.contrafold, model], targets)
 
 
 def _is_folder(output: str) -> bool:
@@ -200,9 +223,10 @@ class Folded:
 class Recipe:
     """What is wanted of each sequence; json and drawings may be without probabilities."""
 
-    def __init__(self, folder: RNAFolder, model: str, wanted: Wanted, writing: Writing) -> None:
-        self.folder, self.wanted, self.writing = folder, wanted, writing
-        format, is_drawn, has_sums = writing.written_as, writing.is_drawn, folder.has_probabilities
+    def __init__(self, folder: RNAFolder, source: Source, wanted: Wanted, writing: Writing) -> None:
+        self.folder, self.model, self.wanted, self.writing = folder, source.name, wanted, writing
+        format, has_sums = writing.written_as, folder.has_probabilities
+        is_drawn = writing.is_drawn or writing.report is not None
         self.with_structures = format not in ("pairs", "bases") or is_drawn
         self.with_pairs = has_sums and (format in ("json", "pairs", "bases") or is_drawn)
         self.with_log_partition = has_sums and format == "json"
@@ -220,7 +244,7 @@ class Recipe:
             "--dot-plot": writing.dot_plot is not None,
         }
         for option in () if has_sums else filter(asked.get, asked):
-            needs = f"{model}: {option} needs a model with probabilities"
+            needs = f"{source.model}: {option} needs a model with probabilities"
             raise CapabilityError(f"{needs}; this one was fitted with loss={folder.loss!r}.")
 
     def fold(self, batch: list[Example]) -> list[Folded]:
@@ -283,7 +307,7 @@ class Recipe:
 # --- text ---------------------------------------------------------------------------------------------------
 
 
-def _json(folded: Folded, min_probability: float) -> Iterator[str]:
+def _json(folded: Folded, min_probability: float, model: str) -> Iterator[str]:
     """An object a line; lists are written as they come."""
     pairs = folded.pairs
     entries: dict[str, Any] = {"name": folded.record.name, "sequence": folded.record.sequence}
@@ -301,6 +325,7 @@ def _json(folded: Folded, min_probability: float) -> Iterator[str]:
     entries |= {"pairs": None if pairs is None else shown, "log_partition": folded.log_partition}
     if folded.dimer is not None:
         entries["dimer_probability"] = folded.dimer
+    entries |= json_keys(model)
     for k, (key, value) in enumerate(entries.items()):
         yield f"{', ' if k else '{'}{json.dumps(key)}: "
         if isinstance(value, Iterator):
@@ -326,12 +351,12 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
             yield i, j, p
 
 
-def _texts(folded: Folded, format: str, min_probability: float) -> Iterator[str]:
+def _texts(folded: Folded, format: str, min_probability: float, model: str) -> Iterator[str]:
     """What is written of a sequence, some at a time."""
     record, pairs = folded.record, folded.pairs
     match format:
         case "json":
-            yield from _json(folded, min_probability)
+            yield from _json(folded, min_probability, model)
         case "pairs":
             for i, j, p in _pairs(folded, min_probability):
                 yield f"{record.name}\t{i}\t{j}\t{p:.6g}\n"
@@ -364,7 +389,9 @@ _HEADINGS = {
 }
 
 
-def _write(results: Generator[list[Folded], None, None], recipe: Recipe, several: bool) -> None:
+def _write(
+    results: Generator[list[Folded], None, None], recipe: Recipe, several: bool, report: FoldReport | None
+) -> None:
     """Write to one file, or to one of each sequence in a folder, and draw."""
     writing = recipe.writing
     # names of files tell several sequences apart
@@ -380,9 +407,13 @@ def _write(results: Generator[list[Folded], None, None], recipe: Recipe, several
             while batch:
                 folded = batch.pop(0)
                 name = folded.record.name
-                text = chain([heading], _texts(folded, format, writing.min_probability))
+                text: Iterator[str] = chain(
+                    [heading], _texts(folded, format, writing.min_probability, recipe.model)
+                )
+                path = Path(output) / f"{names(name)}.{ending}" if file is None else Path(output)
+                if report is not None:
+                    text = report.results.kept(f"structures.{ending}" if output == "-" else str(path), text)
                 if file is None:
-                    path = Path(output) / f"{names(name)}.{ending}"
                     with path.open("xb") as own:  # nothing is written over
                         write_texts(own, text)
                 else:
@@ -390,6 +421,8 @@ def _write(results: Generator[list[Folded], None, None], recipe: Recipe, several
                     heading = ""
                     if not batch:
                         file.flush()
+                if report is not None:
+                    report.add(folded)
                 if writing.is_drawn:
                     _draw(folded, recipe, plot_path and plot_path(name), dot_path and dot_path(name))
                 del folded, text  # its table of pairs is then gone: others wait for the memory

@@ -72,6 +72,13 @@ class Source:
     )
     jobs: int = jobs_option()
 
+    @property
+    def name(self) -> str:
+        """The model, as files of results name it."""
+        from structune.files.provenance import model_name
+
+        return model_name(self.model if self.contrafold is None else self.contrafold)
+
     def open(self, command: str = "", **settings: Any) -> RNAFolder:
         """Load the model for one thread; refuse one without probabilities if `command` needs them."""
         from structune.errors import CapabilityError
@@ -217,6 +224,12 @@ class Writing:
         None,
         help="Draw the pair probabilities as a dot plot to this file. With several sequences the name of "
         "each is added to the file name.",
+        panel="Output",
+    )
+    report: Path | None = option(
+        None,
+        help="Write a report to this .html file: drawings of the first structures, which show the probable "
+        "partners of each base, dot plots, a table of all sequences, and the output.",
         panel="Output",
     )
     quiet: bool = quiet_option()

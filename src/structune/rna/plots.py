@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 ComplexArray = NDArray[np.complex128]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 PAIR_LENGTH = 1.6
 _MARGIN = 0.8  # between the parts of different branches
 _LOW = 0.6  # what is lower than this above a loop needs room between the bases of the loop
@@ -88,6 +89,67 @@ def _checked_probabilities(probabilities: Any, n: int) -> FloatArray:
     return checked if given.ndim == 1 else np.maximum(checked, checked.T)
 
 
+class Arrangement(NamedTuple):
+    """Where the parts of a drawing are, in lengths of the backbone."""
+
+    letters: str
+    partners: IntArray
+    certainty: FloatArray | None  # the probability of each base to have the partner that it has, or none
+    xy: FloatArray
+    joins: list[tuple[IntArray, IntArray]]  # what lines join: the backbone, pairs, and pairs that cross those
+    ends: list[tuple[int, str, int]]  # of strands
+    side: int  # where the outside is
+
+    def labels(self, step: int, height: float) -> Iterator[tuple[str, FloatArray, FloatArray | None]]:
+        """The labels of ends and of every `step`-th base, see `_place_labels`."""
+        return _place_labels(self.xy, np.hstack(self.joins), self.ends, self.side, step, height)
+
+
+def arrange(
+    sequence: str, structure: Structure, probabilities: Any = None, circular: bool = False
+) -> Arrangement:
+    """Arrange the parts of a drawing; arguments are those of `plot_structure`."""
+    letters, found = bases_of(sequence).upper(), _checked_partners(sequence, structure)
+    n, nick = found.size, sequence.find(STRANDS)
+    if circular and nick >= 0:
+        raise DataError("two strands cannot be combined with circular=True")
+    certainty = None
+    if probabilities is not None:
+        certainty = _checked_probabilities(probabilities, n)
+        if certainty.ndim == 2:
+            paired = certainty[np.arange(n), found]
+            certainty = np.where(found >= 0, paired, np.clip(1 - certainty.sum(axis=1), 0, 1))
+    nested = largest_nested(found)
+    xy, side = _turned(layout(nested, circular, nick), nested)
+    bases = np.arange(n)
+    first = bases[(bases != nick - 1) & (circular | (bases < n - 1))]
+    i, knots = np.flatnonzero(nested > bases), np.flatnonzero((found > bases) & (nested < 0))
+    joins = [(first, (first + 1) % n), (i, nested[i]), (knots, found[knots])]
+    strands = [(0, n - 1)] if nick < 0 else [(0, nick - 1), (nick, n - 1)]
+    ends = [end for a, b in strands for end in ((a, "5'", -1), (b, "3'", 1))]
+    if circular:  # a circle has none; its first base is where it begins
+        ends = [(0, "1", -1)]
+    return Arrangement(letters, found, certainty, xy, joins, ends, side)
+
+
+def disc_colors(letters: str, certainty: FloatArray | None) -> tuple[FloatArray, BoolArray]:
+    """The colors of bases, shape (n, 4), by probability or else by letter; and which of them are dark."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgba_array
+
+    if certainty is None:
+        colors: FloatArray = to_rgba_array([_LETTER_COLORS[_letter_kind(letter)] for letter in letters])
+    else:
+        colors = np.asarray(colormaps[PROBABILITY_MAP](certainty))
+    # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
+    return colors, colors[:, :3] @ [0.299, 0.587, 0.114] <= 0.45
+
+
+def _letter_kind(letter: str) -> str:
+    letter = letter.replace("T", "U")
+    return letter if letter in _LETTER_COLORS else "other"
+
+
 def plot_structure(
     sequence: str,
     structure: Structure,
@@ -121,18 +183,9 @@ def plot_structure(
     StructuneError
         matplotlib is not installed, the structure is malformed, or lengths differ.
     """
-    letters, found = bases_of(sequence).upper(), _checked_partners(sequence, structure)
-    n, nick = found.size, sequence.find(STRANDS)
-    if circular and nick >= 0:
-        raise DataError("two strands cannot be combined with circular=True")
-    certainty = None  # the probability of each base to have the partner that it has, or none
-    if probabilities is not None:
-        certainty = _checked_probabilities(probabilities, n)
-        if certainty.ndim == 2:
-            paired = certainty[np.arange(n), found]
-            certainty = np.where(found >= 0, paired, np.clip(1 - certainty.sum(axis=1), 0, 1))
-    nested = largest_nested(found)
-    xy, side = _turned(layout(nested, circular, nick), nested)
+    drawn = arrange(sequence, structure, probabilities, circular)
+    letters, certainty, xy = drawn.letters, drawn.certainty, drawn.xy
+    n = len(letters)
     # The length of the backbone in inches is as large as the page allows.
     size = np.ptp(xy, axis=0) + 2 * _ROOM
     unit = float(min(_MOST_UNIT, *(np.array(_MOST_INCHES) / size)))
@@ -145,7 +198,7 @@ def plot_structure(
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.collections import EllipseCollection, LineCollection
-    from matplotlib.colors import Normalize, to_rgba_array
+    from matplotlib.colors import Normalize
     from matplotlib.font_manager import FontProperties
     from matplotlib.lines import Line2D
     from matplotlib.patches import PathPatch
@@ -153,24 +206,17 @@ def plot_structure(
     from matplotlib.textpath import TextPath
 
     points = 72 * unit  # of a length of the backbone
-    bases = np.arange(n)
-    first = bases[(bases != nick - 1) & (circular | (bases < n - 1))]
-    i, knots = np.flatnonzero(nested > bases), np.flatnonzero((found > bases) & (nested < 0))
-    joins = [(first, (first + 1) % n), (i, nested[i]), (knots, found[knots])]
     styles: list[dict[str, Any]] = [
         {"colors": "0.6", "linewidths": 0.08 * points, "zorder": 2},
         {"colors": "0.25", "linewidths": 0.09 * points, "zorder": 2},
         {"colors": CONTRAST, "linewidths": max(0.06 * points, 0.5), "linestyles": (0, (3, 2)), "zorder": 1},
     ]
-    for (a, b), style in zip(joins, styles, strict=True):
+    for (a, b), style in zip(drawn.joins, styles, strict=True):
         lines: Any = np.stack([xy[a], xy[b]], axis=1)
         axes.add_collection(LineCollection(lines, **style))
-    kinds = [letter if letter in _LETTER_COLORS else "other" for letter in letters.replace("T", "U")]
-    if certainty is None:
-        colors = to_rgba_array([_LETTER_COLORS[kind] for kind in kinds])
-    else:
+    colors, is_dark = disc_colors(letters, certainty)
+    if certainty is not None:
         shades = ScalarMappable(Normalize(0, 1), colormaps[PROBABILITY_MAP])
-        colors = np.asarray(shades.to_rgba(certainty))
         figure.colorbar(shades, ax=axes, shrink=0.6, aspect=25, label="probability of being as drawn")
     sizes, edge = np.full(n, _DISC), {"edgecolors": "0.35", "linewidths": 0.4}
     place: dict[str, Any] = {"units": "xy", "offsets": xy, "offset_transform": axes.transData} | edge
@@ -178,28 +224,24 @@ def plot_structure(
     axes.add_collection(discs)
     readable = points * _LETTER >= _LEAST_LETTER
     if readable:  # letters as shapes keep their proportion to the discs at any size of the figure
-        # Luma by the weights of ITU-R BT.601: letters are dark on light discs, and white on dark ones.
-        names, dark = np.array(list(letters)), colors[:, :3] @ [0.299, 0.587, 0.114] <= 0.45
-        for letter, is_dark in sorted(set(zip(letters, dark.tolist(), strict=True))):
-            chosen = xy[(names == letter) & (dark == is_dark)]
+        names = np.array(list(letters))
+        for letter, on_dark in sorted(set(zip(letters, is_dark.tolist(), strict=True))):
+            chosen = xy[(names == letter) & (is_dark == on_dark)]
             outline = TextPath((0, 0), letter, _LETTER, FontProperties(weight="bold"), usetex=False)
             middle = (outline.vertices.min(axis=0) + outline.vertices.max(axis=0)) / 2
             vertices = (chosen[:, None] + (outline.vertices - middle)).reshape(-1, 2)
-            shape, color = Shape(vertices, np.tile(outline.codes, len(chosen))), "white" if is_dark else "0.1"
+            shape, color = Shape(vertices, np.tile(outline.codes, len(chosen))), "white" if on_dark else "0.1"
             axes.add_patch(PathPatch(shape, facecolor=color, linewidth=0, zorder=4))
     elif certainty is None:
+        kinds = set(map(_letter_kind, letters))
         used = [kind for kind in _LETTER_COLORS if kind in kinds]
         dot: dict[str, Any] = {"ls": "none", "marker": "o", "markeredgecolor": "0.35", "markersize": 6}
         key = [Line2D([], [], color=_LETTER_COLORS[kind], label=kind, **dot) for kind in used]
         figure.legend(handles=key, loc="outside lower center", ncols=len(key), frameon=False, fontsize=9)
     font = max(_LEAST_NUMBER, points * 0.5)
     step = 10 if readable else 50 if n <= 1500 else 100
-    strands = [(0, n - 1)] if nick < 0 else [(0, nick - 1), (nick, n - 1)]
-    ends = [end for a, b in strands for end in ((a, "5'", -1), (b, "3'", 1))]
-    if circular:  # a circle has none; its first base is where it begins
-        ends = [(0, "1", -1)]
     centered: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.25", "zorder": 5, "size": font}
-    for text, at, line in _place_labels(xy, np.hstack(joins), ends, side, step, font / points):
+    for text, at, line in drawn.labels(step, font / points):
         axes.text(at[0], at[1], text, fontweight=None if line is not None else "bold", **centered)
         if line is not None:
             axes.plot(*line.T, color="0.5", linewidth=0.6, zorder=2)

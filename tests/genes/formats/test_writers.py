@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import simulated_genes as simulated
+import structune
 from genes import transcripts
 from structune.alignment.formats import read_proteins
 from structune.errors import DataError
@@ -36,6 +37,7 @@ def test_gff3():
     write_gff3(target, [T, U])
     assert target.getvalue().replace("\t", " ").splitlines() == [
         "##gff-version 3",
+        f"# structune {structune.__version__}",
         "c structune gene 1 19 0.25 - . ID=gene:g1;Name=g1",
         "c structune mRNA 3 19 0.25 - . ID=transcript:g1.t1;Parent=gene:g1;Name=g1.t1",
         "c structune CDS 3 6 . - 2 ID=CDS:g1.t1;Parent=transcript:g1.t1",
@@ -134,6 +136,22 @@ def test_what_is_written_is_read(tmp_path):
         assert (found.name, found.sequence.upper()) == (known.name, known.sequence)
         genes, expected = ([(t.strand, t.exons, t.gene) for t in of.transcripts] for of in (found, known))
         assert genes == expected
+
+
+@pytest.mark.parametrize("model", ["", "pretrained, e_coli", "x y.structune", "w" * 150, "a\nb\t\x07"])
+def test_the_version_and_the_model_are_in_comments(model):
+    version = f"structune {structune.__version__}"
+    told = f"{version}, model {' '.join(model.split())}".replace("\x07", "?") if model else version
+    out = io.StringIO()
+    write_gff3(out, GENOME[0].transcripts, model)
+    assert out.getvalue().splitlines()[:2] == ["##gff-version 3", f"# {told}"]
+    assert read_gff3(io.StringIO(out.getvalue())).transcripts == {GENOME[0].name: GENOME[0].transcripts}
+    out = io.StringIO()
+    write_genbank(out, GENOME, model=model)
+    records = list(SeqIO.parse(io.StringIO(out.getvalue()), "genbank"))
+    comments = [" ".join(record.annotations["comment"].split()) for record in records]  # in lines
+    assert comments == [told] * len(GENOME)
+    assert [each.sequence for each in read_genbank(io.StringIO(out.getvalue()))] == [g.sequence for g in GENOME]
 
 
 def test_proteins_scores_and_notes():

@@ -249,6 +249,7 @@ def test_genes_by_the_nearest_node(files, along_tree, tmp_path):
     node = result.stderr.split("nearest node, '")[1].split("'")[0]
     args = ["genes", files / "test.fa", "-m", along_tree[0], *QUIET]
     assert (tmp_path / "x.gff3").read_text() == succeed(*args, "--task", node)
+    assert f", model {along_tree[0].name}, {node}\n" in (tmp_path / "x.gff3").read_text()
 
 
 def test_genes_by_the_pretrained_tree(files):
@@ -333,4 +334,5 @@ def test_metagenomes(files, model, tmp_path):
     assert "the model is of class ProkaryoticGeneFinder, but one for metagenomes is needed" in message
     MetagenomeFinder.pretrained().save(tmp_path / "meta.structune")
     own = ["genes", files / "test.fa", "-m", tmp_path / "meta.structune", *QUIET]
-    assert succeed(*own) == succeed(*own, "--meta") == (tmp_path / "x.gff3").read_text()
+    known = (tmp_path / "x.gff3").read_text().replace("model pretrained", "model meta.structune")
+    assert succeed(*own) == succeed(*own, "--meta") == known

@@ -187,7 +187,7 @@ def write_genbank(
 
 
 def genbank_text(
-    genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None, model: str = ""
+    genome: AnnotatedSequence, code: int = 1, starts: Collection[str] | None = None, *, model: str = ""
 ) -> str:
     """A record; none of a sequence without bases, which readers refuse."""
     from Bio import SeqIO  # slow to import

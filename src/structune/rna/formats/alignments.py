@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from structune.errors import DataError
+from structune.files.provenance import made_by
 from structune.files.text import Lines, Source, distinct, one_word, shown
 from structune.rna.formats.sequences import BASES, GAPS, RNARecord, clean_sequence
 
@@ -205,9 +206,10 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
             yield RNAAlignment(name, names, tuple(rows), structure)
 
 
-def stockholm_text(alignment: RNAAlignment, structure: str) -> str:
+def stockholm_text(alignment: RNAAlignment, structure: str, model: str = "") -> str:
     """An alignment with a consensus structure, as Stockholm has it, where no name may be there twice."""
     names = [*distinct(alignment.names), "#=GC SS_cons"]
     width = max(map(len, names))
     lines = [f"{name:<{width}} {row}" for name, row in zip(names, [*alignment.rows, structure], strict=True)]
-    return "\n".join(["# STOCKHOLM 1.0", f"#=GF ID {alignment.name}", *lines, "//", ""])
+    head = ["# STOCKHOLM 1.0", f"#=GF ID {alignment.name}", f"#=GF CC {made_by(model)}"]
+    return "\n".join([*head, *lines, "//", ""])
