@@ -52,7 +52,9 @@ def zstd(data):
     return pytest.importorskip("zstandard").compress(data)
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd], ids=str)
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, bz2.compress, lzma.compress, zstd], ids=["gz", "bz2", "xz", "zst"]
+)
 def test_compressed_files(tmp_path, pack, monkeypatch):
     """Whatever their name is; damaged ones are named, and no file is written with an ending that lies."""
     path, packed = tmp_path / "a.txt", pack(b"a\nb\n" * 1000)

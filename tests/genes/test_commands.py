@@ -90,7 +90,9 @@ def test_a_report_leaves_the_output_as_it_is(files, tmp_path, format):
     assert told in text
     assert (told in out) == (format != "tsv")
     assert "this file is also read" in fail("genes", page, "-m", "fly", "--report", page)
-    assert "must end in .html" in fail("genes", files / "test.fa", "-m", "fly", "--report", tmp_path / "a.pdf")
+    assert "must end in .html" in fail(
+        "genes", files / "test.fa", "-m", "fly", "--report", tmp_path / "a.pdf"
+    )
 
 
 def test_a_report_of_what_comes_before_an_error(files, tmp_path):

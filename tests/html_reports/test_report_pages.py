@@ -1,5 +1,7 @@
 """The pages of --report: of every command, and as a browser shows them."""
 
+import gzip
+import json
 import re
 import shutil
 from base64 import b64decode
@@ -43,6 +45,7 @@ def files(tmp_path_factory):
     (folder / "test.txt").write_text(SENTENCE.format("owl") + f"{'x' * 200} NN B-{'Y' * 200}\n\n")
     (folder / "train.dbn").write_text(RNA)
     (folder / "test.dbn").write_text(OTHER_RNA)
+    (folder / "rna.fa").write_text("".join(re.findall(r"[>A-Z].*\n", OTHER_RNA)))
     rng = np.random.default_rng(0)
     for name, n in (("train.csv", 60), ("new.csv", 55)):
         X = np.round(rng.normal(size=(n, 2)), 3)
@@ -53,6 +56,9 @@ def files(tmp_path_factory):
     write_letor(folder / "test.letor", queries(1))
     for k, text in enumerate(families(6, np.random.default_rng(0))):
         (folder / f"{'test' if k == 5 else f'train{k}'}.afa").write_text(text)
+    pairs = [text.replace("-", "") for text in families(3, np.random.default_rng(1))]
+    (folder / "pair.fa").write_text(pairs[0])
+    (folder / "family.fa").write_text("".join(pairs[1:]))
     write(folder, "train", simulated_genes.genome(0, n_contigs=2))
     first, *others = simulated_genes.genome(1, n_contigs=3)  # a gene is not annotated: an error, to be drawn
     write(folder, "test", [replace(first, transcripts=first.transcripts[1:]), *others])
@@ -72,11 +78,14 @@ def commands(files):
 
     yield from of("tune", "tagging", [files / "train.txt"], [files / "test.txt"])
     yield from of("train", "rna", [files / "train.dbn"], [files / "test.dbn"], "--penalty", 1)
+    rna, test = ["-m", files / "rna.structune", *QUIET], files / "rna.fa"
+    yield "fold", ["fold", test, *rna, "-o", files / "a.dbn"]
+    yield "fold nbest", ["fold", test, *rna, "--nbest", 3, "--format", "json", "-o", files / "a.json.gz"]
     yield from of("train", "ranking", [files / "train.letor"], [files / "test.letor"], "--penalty", 1)
     families = [files / f"train{k}.afa" for k in range(5)]
-    (files / "five.fa").write_text("".join(path.read_text() for path in families))
-    yield "align", ["align", *families, "--multiple", "--format", "json", *QUIET]
-    yield "align pairs", ["align", files / "five.fa", "--pairs", *QUIET]
+    both = [files / "family.fa", files / "pair.fa"]
+    yield "align", ["align", *both, "--multiple", "--format", "json", *QUIET]
+    yield "align pairs", ["align", both[0], "--pairs", *QUIET]
     yield from of("train", "alignment", families, [files / "test.afa"], "--penalty", 1)
     yield from of("tune", "genes", [files / "train.gb"], [files / "test.gb"], "--method", "majorize")
     yield "genes", ["genes", files / "test.fa", "-m", files / "genes.structune", *QUIET]
@@ -140,7 +149,7 @@ def test_pages_of_all_kinds(pages, kind):
 def test_pages_of_genes_and_alignments(pages, files):
     made = ["Results", "How this page was made"]
     assert headings(pages["genes"]) == ["Summary", "Tracks", "Genes", "Sequences", *made]
-    assert headings(pages["align"]) == ["Families", *(f"train{k}" for k in range(5)), *made]
+    assert headings(pages["align"]) == ["Families", "family", "pair", *made]
     assert headings(pages["align pairs"]) == ["Pairs", "Alignments", *made]
 
 
@@ -229,7 +238,7 @@ def test_segments_in_bioes(files, tmp_path):
     assert "with B for S and I for E" in page.read_text(encoding="utf-8")
 
 
-def test_many_predictions_are_told_of_in_a_sentence(files, tmp_path):
+def test_many_predictions_are_told_of_in_a_sentence(pages, files, tmp_path):
     page = tmp_path / "a.html"
     succeed("predict", files / "tagging.structune", *[files / "train.txt"] * 3, "--report", page)
     text = page.read_text(encoding="utf-8")
@@ -247,6 +256,35 @@ def test_a_page_of_predictions_is_its_own_file(pages, files, tmp_path):
     (tmp_path / "b.html").write_text("a DT B-NP\n")
     source = ["predict", files / "tagging.structune", tmp_path / "b.html", "--report", tmp_path / "b.html"]
     assert "also read" in fail(*source)
+
+
+def test_pages_of_folded_sequences(pages, files, tmp_path):
+    plain = succeed("fold", files / "rna.fa", "-m", files / "rna.structune", *QUIET)
+    assert (files / "a.dbn").read_text() == plain
+    for name in ("fold", "fold nbest"):
+        assert headings(pages[name]) == ["Sequences", "Structures", "Results", "How this page was made"]
+        assert "2 sequences folded" in pages[name].read_text()
+    saved = re.search(r'download="a.json" href="data:[^,]*,([^"]*)"', pages["fold nbest"].read_text())[1]
+    assert b64decode(saved) == gzip.decompress((files / "a.json.gz").read_bytes())
+    # records before a bad one, and names that are markup; strands, no pairs, and no bases
+    page, text = tmp_path / "a.html", ">\"><b>'&\nGGGG&CCCC\n>e\nAA\n>f\n\n>g\nACZ\n"
+    result = run("fold", "--samples", 2, "--report", page, "--jobs", 1, "-q", stdin=text)
+    assert (result.exit_code, "'Z'" in result.stderr) == (2, True), result.stderr
+    text = page.read_text()
+    assert "3 sequences folded, 6 structures sampled; incomplete" in text
+    assert "<b>" not in text
+    assert 'aria-label="Structure of &quot;&gt;&lt;b&gt;&#x27;&amp;, Sample 1"' in text
+
+
+def test_pages_of_models_without_probabilities(files, tmp_path):
+    model, page = tmp_path / "m.structune", tmp_path / "a.html"
+    succeed("train", "rna", files / "train.dbn", "-m", model, "--loss", "margin", "--penalty", 1, *QUIET)
+    succeed("fold", files / "rna.fa", "-m", model, *QUIET, "--report", page)
+    assert "2 sequences folded" in page.read_text()
+    assert "data-likely=" not in page.read_text()
+    assert "m.structune" in fail("fold", files / "rna.fa", "-m", model, "--report", page, "--nbest", 2)
+    assert "this file is also read" in fail("fold", page, "--report", page)
+    assert "must end in .html" in fail("fold", files / "rna.fa", "--report", tmp_path / "a.txt")
 
 
 def test_pages_tell_what_was_asked_for(pages, files):
@@ -316,8 +354,9 @@ def test_in_a_browser(pages, browser):
         page.on("pageerror", lambda error, told=told: told.append(str(error)))
         page.on("request", lambda request, asked=asked: asked.append(request.url))
         page.goto(path.as_uri())
-        for fold in page.locator("details:not([open]) > summary").all():
-            fold.click()
+        closed = page.locator("details:not([open]) > summary:visible")
+        while closed.count():  # there may be others inside
+            closed.first.click()
         assert not page.locator("details:not([open])").count(), name
         assert told == [], name
         assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()], name
@@ -343,4 +382,50 @@ def test_pictures_and_bars_are_readable_on_a_narrow_screen(pages, browser):
         assert all(share > least for share in shares), (name, shares)
     page.goto(pages["learn tagging"].as_uri())
     assert page.locator("td.bar").first.bounding_box()["x"] < NARROW - 80
+    page.close()
+
+
+@pytest.mark.browser
+def test_drawings_of_rna_tell_partners(pages, browser):
+    page, told = browser.new_page(viewport={"width": WIDE, "height": 800}), []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.goto(pages["fold nbest"].as_uri())
+    widget = page.locator(".rna").first
+    line, drawings = widget.locator(".told"), widget.locator(".drawing")
+    assert "Point at a base" in line.inner_text()
+    drawings.nth(0).locator("circle").nth(0).hover()
+    assert re.match(r"G 1 (is unpaired|pairs with [CU] \d+)\. Most probable partners: ", line.inner_text())
+    # the keyboard: the next base, and its partner; the line also tells of other structures
+    drawings.nth(0).locator("svg").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    assert line.inner_text().startswith("C 21 ")
+    widget.locator("[data-choice]").nth(1).click()
+    assert [drawings.nth(k).is_visible() for k in range(3)] == [False, True, False]
+    partner = json.loads(drawings.nth(1).get_attribute("data-partners"))[20]
+    expected = "C 21 is unpaired." if partner < 0 else f"C 21 pairs with G {partner + 1}."
+    assert line.inner_text().startswith(expected)
+    assert drawings.nth(1).locator("circle.on").count() == (1 if partner < 0 else 2)
+    assert widget.locator("[aria-pressed=true]").all_inner_texts() == ["2"]
+    # zoom, to what scrolls and can be dragged
+    svg, pane = drawings.nth(1).locator("svg"), drawings.nth(1).locator(".scroll")
+    before = svg.bounding_box()["width"]
+    for _ in range(6):
+        widget.get_by_label("Zoom in").click()
+    assert svg.bounding_box()["width"] > 10 * before
+    box, start = pane.bounding_box(), pane.evaluate("pane => pane.scrollLeft")
+    assert start > 0
+    page.mouse.move(box["x"] + 200, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.up()
+    assert pane.evaluate("pane => pane.scrollLeft") == pytest.approx(start + 100, abs=1)
+    for _ in range(6):
+        widget.get_by_label("Zoom out").click()
+    assert svg.bounding_box()["width"] == pytest.approx(before)
+    page.emulate_media(media="print")
+    assert not widget.locator("button").first.is_visible()
+    assert svg.is_visible()
+    assert told == []
     page.close()

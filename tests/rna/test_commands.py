@@ -219,6 +219,8 @@ def test_json(files, folder, fold):
     assert [line["name"] for line in lines] == [record.name for record in TEST]
     assert [line["sequence"] for line in lines] == SEQUENCES
     assert [line["structure"] for line in lines] == folder.predict(SEQUENCES)
+    made = [("structune", structune.__version__), ("model", "m.structune")]
+    assert all(list(line.items())[-2:] == made for line in lines)
     assert [line["log_partition"] for line in lines] == pytest.approx(folder.log_partition(SEQUENCES))
     (said,) = folder.judge(SEQUENCES[:1], [lines[0]["structure"]])
     told = lines[0]["expected_ppv"], lines[0]["expected_sensitivity"]
@@ -413,6 +415,7 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
 def test_alignments(files, tmp_path):
     text = "# STOCKHOLM 1.0\n#=GF ID fam\na GGGAA-AACCC\nb GGCAAAAAGCC\n//\n"
     out = succeed("consensus", "--threshold", 0.2, "--jobs", 1, stdin=text)
+    assert out.splitlines()[2] == f"#=GF CC structune {structune.__version__}, model pretrained"
     (found,) = structune.rna.read_alignments(io.StringIO(out))
     assert (found.name, found.rows) == ("fam", ("GGGAA-AACCC", "GGCAAAAAGCC"))
     assert found.structure == RNAFolder.pretrained().predict_alignment(found.rows, 0.2)

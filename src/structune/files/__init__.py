@@ -1,7 +1,7 @@
 """Files of all model types. Data from outside are checked here.
 
 - ``models``: model files; ``shards``: folders of encoded examples
-- ``text``: lines of files, compressed or not, within limits
+- ``text``: lines of files, compressed or not, within limits; ``provenance``: version and model of results
 - ``looks_like``: format detection, for the error messages of readers
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """

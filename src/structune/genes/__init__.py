@@ -8,7 +8,7 @@ genomes without annotation. On the command line begin with ``structune genes``.
 - ``metrics``: accuracy of predicted genes; ``plots``: tracks of genes
 - ``examples``, ``inputs``, ``adaptation``, ``nucleotides``, ``kernels/``: what both models do with sequences
 - ``data``: genomes with known genes
-- ``task``, ``options``, ``finding``, ``scores``: the command line
+- ``task``, ``options``, ``finding``, ``scores``, ``report``: the command line
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Pages of sections with texts, tables and pictures: one HTML file without scripts."""
+"""Pages of sections with texts, tables and pictures: one HTML file that loads nothing."""
 
 from __future__ import annotations
 

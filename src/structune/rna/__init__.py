@@ -11,8 +11,8 @@ command line, use ``structune fold``.
 - ``probing``: log odds of bases to be paired from reactivities; ``energies`` of structures, from files;
   ``distilling``: a folder trained on these or another teacher
 - ``metrics``: accuracy of base pairs, and a model's judgement of structures; ``plots``
-- ``data``: data sets of known structures; ``task``, ``options``, ``fold_commands``, ``examples``,
-  ``scores``: the command line
+- ``data``: data sets of known structures; ``task``, ``options``, ``fold_commands``, ``folded``,
+  ``fold_report``, ``examples``, ``scores``: the command line
 """
 
 import lazy_loader

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import json
 import math
 import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
-from itertools import chain, islice, pairwise
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from structune.cli.files import (
     FileNames,
@@ -29,14 +25,12 @@ from structune.cli.files import (
 )
 from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError, StructuneError
-from structune.files.provenance import json_keys
 from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
+from structune.rna.folded import Folded, texts_of
 from structune.rna.formats.alignments import read_alignments, stockholm_text
-from structune.rna.formats.any import write_rna
-from structune.rna.formats.brackets import STRANDS, bases_of
-from structune.rna.formats.sequences import RNARecord
+from structune.rna.formats.brackets import STRANDS
 from structune.rna.inputs import Draws
-from structune.rna.metrics import Judgement, expected_accuracy, partner_entropy, unpaired
+from structune.rna.metrics import Judgement
 from structune.rna.options import (
     PRETRAINED,
     Consensus,
@@ -55,8 +49,6 @@ from structune.running.executors import make_executor
 if TYPE_CHECKING:
     from structune.rna.fold_report import FoldReport
     from structune.rna.folder import RNAFolder
-    from structune.rna.inputs import Structures
-    from structune.structure import FloatArray
 
 _LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
 
@@ -199,27 +191,6 @@ def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator
 # --- what is wanted of each sequence ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Folded:
-    """What was found out about a sequence; None is what was not asked for."""
-
-    record: RNARecord
-    structures: Structures | list[str]  # each is made when it is asked for: there may be millions
-    kind: str = ""  # "rank" or "sample" where there may be several
-    probabilities: FloatArray | None = None
-    pairs: Any = None  # their probabilities, symmetric, shape (n_bases, n_bases), perhaps sparse
-    windows: FloatArray | None = None  # probabilities to be unpaired, by the first base
-    log_partition: float | None = None
-    dimer: float | None = None  # how probably a pair joins two strands
-
-    def choices(self) -> Iterator[tuple[str, int, float | None, list[str]]]:
-        """Each structure, its number from 1, its probability, and what a header tells of it."""
-        for k, structure in enumerate(self.structures):
-            p = None if self.probabilities is None else float(self.probabilities[k])
-            words = [self.kind, str(k + 1)] if self.kind else []
-            yield structure, k + 1, p, words if p is None else [*words, "probability", f"{p:.6g}"]
-
-
 class Recipe:
     """What is wanted of each sequence; json and drawings may be without probabilities."""
 
@@ -304,82 +275,6 @@ class Recipe:
         return [{"structures": [structure]} for structure in found]
 
 
-# --- text ---------------------------------------------------------------------------------------------------
-
-
-def _json(folded: Folded, min_probability: float, model: str) -> Iterator[str]:
-    """An object a line; lists are written as they come."""
-    pairs = folded.pairs
-    entries: dict[str, Any] = {"name": folded.record.name, "sequence": folded.record.sequence}
-    if folded.kind:
-        entries["structures"] = (
-            {"structure": structure, folded.kind: k} | ({} if p is None else {"probability": p})
-            for structure, k, p, _ in folded.choices()
-        )
-    else:
-        entries["structure"] = folded.structures[0]
-        if pairs is not None:
-            ppv, sensitivity, _ = expected_accuracy(folded.structures[0], pairs)
-            entries |= {"expected_ppv": ppv, "expected_sensitivity": sensitivity}
-    shown = ([i, j, round(p, 6)] for i, j, p in _pairs(folded, min_probability))
-    entries |= {"pairs": None if pairs is None else shown, "log_partition": folded.log_partition}
-    if folded.dimer is not None:
-        entries["dimer_probability"] = folded.dimer
-    entries |= json_keys(model)
-    for k, (key, value) in enumerate(entries.items()):
-        yield f"{', ' if k else '{'}{json.dumps(key)}: "
-        if isinstance(value, Iterator):
-            yield "["
-            yield from (f"{', ' if number else ''}{json.dumps(item)}" for number, item in enumerate(value))
-            yield "]"
-        else:
-            yield json.dumps(value)
-    yield "}\n"
-
-
-def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, float]]:
-    """Pairs, from 1, and their probabilities."""
-    table = folded.pairs
-    if isinstance(table, np.ndarray):
-        rows: Iterable[tuple[Any, Any]] = ((np.arange(len(table)), row) for row in table)
-    else:
-        table.sort_indices()
-        rows = ((table.indices[a:b], table.data[a:b]) for a, b in pairwise(table.indptr.tolist()))
-    for i, (columns, values) in enumerate(rows, 1):
-        shown = (columns >= i) & (values >= min_probability) & (values > 0.0)
-        for j, p in zip((columns[shown] + 1).tolist(), values[shown].tolist(), strict=True):
-            yield i, j, p
-
-
-def _texts(folded: Folded, format: str, min_probability: float, model: str) -> Iterator[str]:
-    """What is written of a sequence, some at a time."""
-    record, pairs = folded.record, folded.pairs
-    match format:
-        case "json":
-            yield from _json(folded, min_probability, model)
-        case "pairs":
-            for i, j, p in _pairs(folded, min_probability):
-                yield f"{record.name}\t{i}\t{j}\t{p:.6g}\n"
-        case "bases":
-            columns = [unpaired(pairs), partner_entropy(pairs)]
-            if folded.windows is not None:
-                beyond = len(record.sequence) - folded.windows.size
-                columns.append(np.append(folded.windows, np.full(beyond, np.nan)))
-            texts = ([f"{x:.6g}" for x in column] for column in columns)
-            for k, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
-                yield "\t".join([record.name, str(k), *row]) + "\n"
-        case "dbn":
-            dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
-            for structure, *_, words in folded.choices():
-                header = " ".join([record.name, *words, *dimer, record.description]).rstrip()
-                yield f">{header}\n{record.sequence}\n{structure}\n"
-        case _:
-            for structure, *_, words in folded.choices():
-                name, text = "_".join([record.name, *words]), io.StringIO()
-                write_rna(text, [RNARecord(name, record.sequence, structure)], format)
-                yield text.getvalue()
-
-
 # --- files --------------------------------------------------------------------------------------------------
 
 _HEADINGS = {
@@ -408,7 +303,7 @@ def _write(
                 folded = batch.pop(0)
                 name = folded.record.name
                 text: Iterator[str] = chain(
-                    [heading], _texts(folded, format, writing.min_probability, recipe.model)
+                    [heading], texts_of(folded, format, writing.min_probability, recipe.model)
                 )
                 path = Path(output) / f"{names(name)}.{ending}" if file is None else Path(output)
                 if report is not None:

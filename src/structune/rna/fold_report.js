@@ -7,7 +7,7 @@ for (const widget of document.querySelectorAll(".rna")) {
     box, pane: box.querySelector(".scroll"), svg: box.querySelector("svg"), bases: all("circle", box),
     partners: JSON.parse(box.dataset.partners),
   }));
-  let shown = drawings[0], chosen = -1, zoom = 1;
+  let shown = drawings[0], chosen = -1, zoom = 1, pointer = "";
   const named = k => k < 0 ? "none" : `${letters[k]} ${k + 1}`;
 
   const choose = k => {
@@ -41,9 +41,15 @@ for (const widget of document.querySelectorAll(".rna")) {
   };
 
   for (const { svg, pane, bases, partners } of drawings) {
-    svg.addEventListener("pointerover", event => {
+    const point = event => {
       const k = bases.indexOf(event.target);
-      if (k >= 0) choose(k);
+      if (k >= 0 && k !== chosen) choose(k);
+    };
+    svg.addEventListener("pointerdown", point);
+    svg.addEventListener("pointermove", event => {  // not where only the page was scrolled
+      const at = `${event.clientX},${event.clientY}`;
+      if (at !== pointer) point(event);
+      pointer = at;
     });
     svg.addEventListener("focus", () => choose(Math.max(chosen, 0)));
     svg.addEventListener("keydown", event => {

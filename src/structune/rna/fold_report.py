@@ -23,7 +23,7 @@ from structune.rna.plots import Arrangement, arrange, disc_colors, plot_pair_pro
 from structune.structure import FloatArray
 
 if TYPE_CHECKING:
-    from structune.rna.fold_commands import Folded
+    from structune.rna.folded import Folded
 
 _SCRIPT = Path(__file__).with_suffix(".js")
 _MOST_DRAWN, _MOST_STRUCTURES, _MOST_ROWS = 20, 20, 300  # sequences, structures of each, rows of the table
@@ -124,7 +124,8 @@ class FoldReport:
         yield Widget(_markup(printable(record.name), drawings, dense), _SCRIPT.read_text(encoding="utf-8"))
         if dense is not None:
             dots = partial(plot_pair_probabilities, record.sequence, dense, folded.structures[0])
-            told = "Pair probabilities above the diagonal, pairs of the structure below it."
+            which = "first structure" if folded.kind else "structure"
+            told = f"Pair probabilities above the diagonal, pairs of the {which} below it."
             yield picture(dots, f"dot plot of {printable(record.name)}", told)
         text = "\n".join([record.sequence, *(structure for structure, *_ in chosen)])
         yield Fold("Dot-bracket", [Verbatim(text)], is_open=len(chosen) == 1)
@@ -161,7 +162,7 @@ def _markup(name: str, drawings: list[_Drawing], pairs: FloatArray | None) -> st
     return (
         f'<div class="rna" data-letters="{escape(drawings[0].arranged.letters)}"{likely}>'
         f'<div class="tools" hidden>{group}<span role="group" aria-label="Zoom">{zoom}</span></div>'
-        f'{boxes}{_scale() * bool(likely)}<p class="told tools" aria-live="polite" hidden>{_HINT}</p></div>'
+        f'{boxes}<p class="told tools" aria-live="polite" hidden>{_HINT}</p>{_scale() * bool(likely)}</div>'
     )
 
 

@@ -151,7 +151,9 @@ def test_the_version_and_the_model_are_in_comments(model):
     records = list(SeqIO.parse(io.StringIO(out.getvalue()), "genbank"))
     comments = [" ".join(record.annotations["comment"].split()) for record in records]  # in lines
     assert comments == [told] * len(GENOME)
-    assert [each.sequence for each in read_genbank(io.StringIO(out.getvalue()))] == [g.sequence for g in GENOME]
+    assert [each.sequence for each in read_genbank(io.StringIO(out.getvalue()))] == [
+        g.sequence for g in GENOME
+    ]
 
 
 def test_proteins_scores_and_notes():

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import structune
 from structune.errors import DataError
 from structune.rna import read_alignments
 from structune.rna.formats.alignments import RNAAlignment, read_stockholm, stockholm_text
@@ -140,7 +141,9 @@ def test_stockholm(tmp_path):
     assert second == RNAAlignment("2", ("x",), ("AC",))
     (tmp_path / "a.sto.gz").write_bytes(gzip.compress(STOCKHOLM.encode()))
     assert list(read_alignments(tmp_path / "a.sto.gz")) == [first, second]
-    assert next(read_alignments(io.StringIO(stockholm_text(first, "((..))")))) == EXPECTED
+    text = stockholm_text(first, "((..))")
+    assert text.splitlines()[2] == f"#=GF CC structune {structune.__version__}"
+    assert next(read_alignments(io.StringIO(text))) == EXPECTED
 
 
 def test_names_that_are_there_twice_can_be_read_back():

@@ -271,7 +271,7 @@ def test_masked_bases_stay(tmp_path, text):
 
 ADVICE = {
     "UTF-16 text": "save it as UTF-8 first",
-    "an xz file": "unpack it first",
+    "a zip file": "unpack it first",
     "aligned FASTA": "fold alignments with structune consensus",
     "RNAfold -p output": "delete the lines that end in [...] or {...}",
     "RNAsubopt output": "keep a header, the sequence alone and one of its structures",
@@ -314,7 +314,7 @@ def test_structures_that_come_after_their_sequences_are_counted():
         ("a.dbn", ">a\nACGU\n.... ( 0.0)\n.... [ -0.1]\n", "RNAfold -p output"),
         ("a.txt", ">a\nACGUACGU -120 100\n........ -1.2\n", "RNAsubopt output"),
         ("a.fa", ">a\nACGU\n".encode("utf-16"), "UTF-16 text"),
-        ("a.fa", b"\xfd7zXZ\0\0\4", "an xz file"),
+        ("a.fa", b"PK\3\4", "a zip file"),
     ],
 )
 def test_what_other_files_look_like_is_told(tmp_path, name, text, look):
