@@ -64,7 +64,7 @@ class Groups:
             Name of the parameter, for error messages.
         given : float or mapping
             The same number for all groups, or numbers by name of group. The name None stands for all groups
-            that are not named.
+            that are not named, and so does that of the templates that tuning merged, "other (2 keys)".
         default : float
             Number of groups without a name in `given`.
 
@@ -75,6 +75,7 @@ class Groups:
         """
         found = [given] * len(self)
         if isinstance(given, Mapping):
+            given = self.with_others(given)
             if unknown := sorted(set(given) - {*self.names, None}, key=str):
                 known = f"{list(self.names[:_MOST_NAMED])}{' and others' * (len(self) > _MOST_NAMED)}"
                 raise DataError(f"{what} names unknown groups of weights: {unknown}. The groups are {known}")
@@ -83,6 +84,11 @@ class Groups:
             return np.array([float(number) for number in found])
         except (TypeError, ValueError):
             return np.full(len(self), np.nan)
+
+    def with_others(self, given: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return the same numbers, with None in place of the name of merged templates."""
+        is_merged = {name: str(name).startswith(MERGED) and name not in self.names for name in given}
+        return {None if is_merged[name] else name: number for name, number in given.items()}
 
     @classmethod
     def single(cls, n_weights: int) -> Groups:

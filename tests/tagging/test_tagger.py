@@ -252,10 +252,13 @@ def test_partial_labels():
     assert_same(clone(exact).fit(x, complete), exact.fit(x, y), atol=1e-5)
 
 
-def test_a_warm_start_keeps_the_precision_of_merged_templates():
+def test_the_precision_of_merged_templates_can_be_used_again():
     data = [[["a", "b", "c=1"]]] * 6, [["A"]] * 5 + [["B"]]
     model = tagger(tuning="majorize", warm_start=True)
-    merged = dict(zip(model.fit(*data).group_names_, model.penalty_, strict=True))["other (2 keys)"]
+    learned = dict(zip(model.fit(*data).group_names_, model.penalty_, strict=True))
+    merged = learned["other (2 keys)"]
+    again = tagger(penalty=learned).fit(*data)
+    assert dict(zip(again.group_names_, again.penalty_, strict=True))["a"] == merged
     known = dict(zip(model.set_params(tuning="auto").fit(*data).group_names_, model.penalty_, strict=True))
     assert known["a"] == known["b"] == merged != 1.0
 

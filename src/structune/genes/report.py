@@ -13,7 +13,7 @@ from statistics import fmean
 from structune.cli.reports import Results, write_sections_page
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.plots import plot_genes
-from structune.html_reports.page import Block, Fold, Section, Text, make_table
+from structune.html_reports.page import Block, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture
 from structune.plots.figure import shortened
 
@@ -123,7 +123,7 @@ class GeneReport:
         if self._n["sequences"] > 1:
             table = make_table("", ["sequence"], ["bases", "genes", "coding"], self._sequences, _MOST_ROWS)
             told = self._first(len(self._sequences), "sequences")
-            yield Section("Sequences", [Fold("Sequences", [*told, table])])
+            yield Section("Sequences", [*told, table])
 
     def _first(self, n_shown: int, what: str) -> list[Block]:
         """A sentence about what the table leaves out."""

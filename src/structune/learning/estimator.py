@@ -410,7 +410,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         named = {name: usual.get(name, 1.0) for name in groups.names}
         if given is None:
             return np.array([*named.values()])
-        if isinstance(given, Mapping) and None not in given:
+        if isinstance(given, Mapping) and None not in (given := groups.with_others(given)):
             given = {**named, **given}
         values = groups.numbers("penalty", given, 1.0)
         least = np.where(self._l1(groups) > 0, 0.0, np.finfo(float).tiny)
