@@ -62,12 +62,12 @@ def test_example_weights():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], r"shape \(1,\), expected \(2,\)"),
-        (1.0, r"shape \(\), expected \(2,\)"),
+        ([1.0], r"shape \(2,\), not \(1,\)"),
+        (1.0, r"shape \(2,\), not \(\)"),
         ([1.0, -1.0], "example 1 has the weight -1.0, expected a finite number >= 0"),
-        ("a", "found weights 'a', expected a number for each example"),
-        (["a", 1.0], r"found weights \['a', 1.0\], expected a number"),
-        ([[1.0], [1.0, 2.0]], "expected a number for each example"),
+        ("a", "weights must be one number per example, not 'a'"),
+        (["a", 1.0], r"weights must be one number per example, not \['a', 1.0\]"),
+        ([[1.0], [1.0, 2.0]], "weights must be one number per example"),
         ([np.nan, 1.0], "example 0 has the weight nan"),
         ([1.0, np.inf], "example 1 has the weight inf"),
     ],

@@ -173,6 +173,20 @@ class SequenceShard(Shard):
         return np.diff(self.bounds)
 
 
+_MEANINGS = {  # of capabilities whose names do not tell, for error messages
+    "within": "sums over the outputs that agree with partial labels",
+    "complex": "complex-step gradients",
+    "dense_hessian": "the matrix of second derivatives",
+    "hessian": "second derivatives",
+    "rescaled": "losses with slack rescaling",
+    "equivalent": "outputs with the same cost as the known ones",
+}
+
+
+def _meaning(ability: str) -> str:
+    return f" ({_MEANINGS[ability]})" if ability in _MEANINGS else ""
+
+
 class Structure(ABC):
     """Base class of structures: a space of outputs with scores ``w @ F(x, y)``, and exact inference.
 
@@ -357,10 +371,11 @@ class Structure(ABC):
     def require(self, needs: frozenset[str], who: str) -> None:
         """Raise `CapabilityError` if the structure lacks a capability in `needs`."""
         for need in sorted(needs - self.capabilities):
-            raise CapabilityError(f"{who} needs {need!r}, which the structure {self.name!r} does not support")
+            lacks = f"which the structure {self.name!r} does not support{_meaning(need)}"
+            raise CapabilityError(f"{who} needs {need!r}, {lacks}")
 
     def _cannot(self, ability: str) -> CapabilityError:
-        return CapabilityError(f"the structure {self.name!r} does not support {ability!r}")
+        return CapabilityError(f"the structure {self.name!r} does not support {ability!r}{_meaning(ability)}")
 
 
 def place_of(part: int, sizes: IntArray) -> tuple[int, int]:
@@ -443,7 +458,7 @@ def as_weights(weights: Any) -> FloatArray:
     try:
         return np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"found weights {weights!r:.60}, expected a number for each example") from None
+        raise DataError(f"weights must be one number per example, not {weights!r:.60}") from None
 
 
 def check_weights(weights: Any, n_examples: int) -> FloatArray:
@@ -452,7 +467,7 @@ def check_weights(weights: Any, n_examples: int) -> FloatArray:
         return np.ones(n_examples)
     array = as_weights(weights)
     if array.shape != (n_examples,):
-        raise DataError(f"found weights of shape {array.shape}, expected ({n_examples},)")
+        raise DataError(f"weights must have the shape ({n_examples},), not {array.shape}")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise DataError(f"example {bad[0]} has the weight {array[bad[0]]}, expected a finite number >= 0")

@@ -182,7 +182,8 @@ def test_what_is_refused(files, tmp_path):
     target = ["-m", tmp_path / "m", *QUIET]
     assert "not empty" in fail("shard", "rna", files / "rna", tmp_path / "shards")
     (tmp_path / "none.dbn").write_text(">e\nGAAC\n(..)\n")
-    assert "the model cannot produce any of the 1 structures" in fail("shard", "rna", tmp_path / "none.dbn", tmp_path / "g")
+    said = fail("shard", "rna", tmp_path / "none.dbn", tmp_path / "g")
+    assert "the model cannot produce any of the 1 structures" in said
     said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
     assert "--min-hairpin cannot change a folder of shards. Give it to structune shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)

@@ -119,8 +119,8 @@ REFUSED = [
     ([(X, LETTERS), (X, LETTERS[1:])], "block 1: Found input variables with inconsistent"),
     ([(X, LETTERS), (X * np.inf, LETTERS)], "block 1: Input X contains"),
     ([(X, LETTERS), (FEATURES["sparse"], LETTERS)], "some blocks have sparse features and some dense"),
-    ([(X, LETTERS == "z")] * 2, "found only one class, False"),
-    ([], "found no examples"),
+    ([(X, LETTERS == "z")] * 2, "y contains only one class, False"),
+    ([], "there are no examples"),
 ]
 
 
@@ -136,7 +136,7 @@ def test_a_folder_without_a_location(tmp_path):
     model._location = None
     (tmp_path / "f" / "structure.structune").unlink()
     model.save(tmp_path / "f" / "structure.structune")
-    with pytest.raises(DataError, match="lacks the means of the features"):
+    with pytest.raises(DataError, match="feature means are missing in this folder"):
         classifier().fit_shards(tmp_path / "f")
 
 
@@ -189,9 +189,9 @@ def test_files_are_read_in_blocks():
         ("one 1:2\n", ":1: found 'one 1:2', .*could not convert"),
         ("1 1:2\n2 1:nan\n", ":2: found '2 1:nan', .*not finite"),
         ("1 99999999999:2\n", ":1: found '1 99999999999:2'"),
-        ("1 2147483647:2\n", ":1: found '1 2147483647:2', .*found the feature 2147483647"),
+        ("1 2147483647:2\n", ":1: found '1 2147483647:2', .*feature 2147483647 is too high"),
         ("1 2000000000:2\n", "feature number 2000000000 is too high for 1 values"),
-        ("# nothing\n", "found no examples"),
+        ("# nothing\n", "the file has no examples"),
     ],
 )
 def test_files_that_are_refused(tmp_path, text, message):

@@ -134,7 +134,7 @@ def test_classes_that_files_cannot_hold(tmp_path, unit):
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        (np.ones(90), {}, r"found only one class, 1\.0, expected at least two"),
+        (np.ones(90), {}, r"y contains only one class, 1\.0\. A classifier"),
         (np.where(Y, np.nan, 1.0), {}, "NaN"),
         (X[:, 0], {}, "Unknown label type"),
         (np.column_stack([Y, Y]), {}, "should be a 1d array"),

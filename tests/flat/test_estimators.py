@@ -111,7 +111,7 @@ def test_forms_of_input(kind, form):
     [
         (X[:5], None, "inconsistent numbers of samples"),
         (sp.csr_array(np.where(X > 2, np.inf, X)), None, "contains infinity"),
-        (X, np.ones(3), r"found weights of shape \(3,\), expected \(90,\)"),
+        (X, np.ones(3), r"weights must have the shape \(90,\), not \(3,\)"),
         (X, -np.ones(N), "example 0 has the weight -1.0"),
     ],
 )

@@ -118,7 +118,7 @@ def test_what_does_not_go_together(files, tmp_path):
     assert "contains text: to predict classes, use structune train classifier" in fail(
         "train", "regressor", files / "train.csv", "--target", "species", "--drop", "name", *to
     )
-    assert "trained on tables: give a table" in fail("predict", files / "classes", files / "a.svm")
+    assert "trained on tables. Give a table" in fail("predict", files / "classes", files / "a.svm")
     assert "there is no column 'sepal length (cm)'" in fail(
         "predict", files / "classes", files / "numbers.csv.gz"
     )
@@ -134,7 +134,7 @@ def test_what_is_told(files, tmp_path):
     assert "'wide' varies " in run("train", "classifier", tmp_path / "wide.csv", *args).stderr
     table.assign(colour="green").to_csv(tmp_path / "green.csv", index=False)
     told = run("predict", files / "classes", tmp_path / "green.csv").stderr
-    assert "100 values of 'colour' do not occur in the training data: green" in told
+    assert "column 'colour': 100 values were not seen in training and are encoded as all zeros: green" in told
 
 
 def test_what_is_a_number_does_not_depend_on_the_file(tmp_path):

@@ -245,7 +245,7 @@ def test_what_is_wrong_is_named(files, tmp_path):
         return fail(*args, *(["-m", tmp_path / "m.structune"] if args[0] != "evaluate" else []))
 
     both = [files / "train.gff3", files / "train.gff3", "--sequences", files / "train.fa"]
-    assert "there are 1 sequence files for 2 annotations" in refused("train", "genes", *both)
+    assert "there are 1 sequence files, but 2 annotations" in refused("train", "genes", *both)
     assert "the file has no sequences: give them" in refused("train", "genes", files / "train.gff3")
     (tmp_path / "few.fa").write_text(fasta(TRAIN[:3]))
     few = [files / "train.gff3", "--sequences", tmp_path / "few.fa"]
@@ -298,7 +298,7 @@ def test_pretrained_finders_and_adapting(files, tmp_path):
     succeed(*args, "-m", files / "m.structune", "--adapt", 1, "-o", tmp_path / "found.gff3")
     found = read_gff3(tmp_path / "found.gff3").transcripts
     assert [exons(genes) for genes in found.values()] == [exons(genes) for genes in expected]
-    assert "must be adapted to a genome: use genes --adapt 20" in fail(*args, "-m", "eukaryotes")
+    assert "must be adapted to a genome. Use genes --adapt 20" in fail(*args, "-m", "eukaryotes")
     assert "this model must be adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
     assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)
 
@@ -339,13 +339,14 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
     result = run(*args, "--hints", path, "--hint-weight", 20, "--avoid", tmp_path / "rna.gff")
     assert result.exit_code == 0
-    assert f"{path}: 1 hints are on sequences that are not in the input: elsewhere" in result.stderr
+    told = f"{path}: 1 hints are ignored, because their sequences are not in the input: elsewhere"
+    assert told in result.stderr
     expected = model.predict(TEST, hints=of_each, hint_weight=20.0, avoid=[[(a, b)], [], []])
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
     path.with_suffix(".gtf").write_text(path.read_text().replace("c", "chr"))
     stderr = run(*args, "--hints", path.with_suffix(".gtf")).stderr
-    assert "not used: all 11 hints are on chr0, chr1, chr2, and 1 more, but" in stderr
+    assert "all 11 hints are ignored, because they are on chr0, chr1, chr2, and 1 more, but" in stderr
     assert "the sequences are named c0, c1, c2" in stderr
     assert "this file is also read" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]

@@ -168,7 +168,7 @@ def test_what_is_refused():
             plot_penalties(penalty, NAMES)
     with pytest.raises(DataError, match="neither"):
         plot_tuning([{"stage": "fit"}], NAMES)
-    with pytest.raises(DataError, match="there are 2 group names for the 3"):
+    with pytest.raises(DataError, match="there are 2 group names, but 3"):
         plot_tuning(implicit(), NAMES[:2])
     with pytest.raises(DataError, match=r"a\.foo.*png"):
         check_path("a.foo")

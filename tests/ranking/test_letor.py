@@ -194,7 +194,7 @@ THREE = {"X": np.zeros((3, 1)), "relevance": np.zeros(3), "queries": list("aba")
         (THREE, "the documents of the query 'a' are not together"),
         (NONE, "there are no documents"),
         ({"X": np.zeros((3, 1))}, "X must have the shape (2, 1), not (3, 1)"),
-        ({"queries": ["a"]}, "there are 1 queries for 2 documents"),
+        ({"queries": ["a"]}, "queries has 1 entries, but there are 2 documents"),
     ],
 )
 def test_what_could_not_be_read_back_is_refused(changes, message):

@@ -78,7 +78,7 @@ def test_a_score_needs_the_queries_that_the_fit_had(tmp_path):
             fitted.score(X, Y)
     with pytest.raises(DataError, match="queries are missing: tuning='grid', the default, holds some out"):
         Ranker().fit(X, Y)
-    with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are treated as those of one query"):
+    with pytest.warns(OneQueryWarning, match=f"all {len(Y)} documents are treated as one query"):
         ranker().fit(X, Y)
 
 
@@ -89,7 +89,7 @@ def test_without_queries_all_documents_are_of_one(tmp_path):
     assert_array_equal(np.sort(one.rank(X)), 1 + np.arange(Y.size))
     one.save(tmp_path / "model")
     assert one.score(X, Y) == one.score(X, Y, np.zeros(Y.size)) == load(tmp_path / "model").score(X, Y)
-    with pytest.raises(DataError, match="found weights 'a', expected a number"):
+    with pytest.raises(DataError, match="weights must be one number per example, not 'a'"):
         one.fit(X, Y, QUERIES, sample_weight="a")
 
 
@@ -200,7 +200,7 @@ def test_weights_of_documents_are_those_of_their_queries():
     ("weights", "message"),
     [
         (np.zeros(12), "the weights of all queries are zero"),
-        (np.ones(7), r"found weights of shape \(7,\), expected \(12,\)"),
+        (np.ones(7), r"weights must have the shape \(12,\), not \(7,\)"),
         (-np.ones(12), "example 0 has the weight -1.0"),
         (np.arange(Y.size), "document 1, query 0: the weight 1.0 differs from that of the query's first"),
     ],
@@ -325,7 +325,7 @@ def test_a_wrong_document_is_named_by_its_place():
         model.score(X[mixed], y[mixed], QUERIES[mixed])
     with pytest.raises(DataError, match=r"relevances have the shape \(5,\) for 96 documents"):
         model.score(X, Y[:5], QUERIES)
-    with pytest.raises(DataError, match="there are 5 query ids for 96 documents"):
+    with pytest.raises(DataError, match="there are 5 query ids, but 96 documents"):
         model.rank(X, QUERIES[:5])
 
 

@@ -65,7 +65,7 @@ def test_nothing_to_predict(model):
         ([], [], "the training set is empty"),
         (["ACGU", 3], ["....", "."], "sequence 1: 3 is not a string"),
         (["ACGU", "A"], ["....", None], "structure 1: None is not a string"),
-        (["ACGU"], ["....", "."], "there are 2 structures for 1 sequences"),
+        (["ACGU"], ["....", "."], "there are 2 structures, but 1 sequences"),
         (["ACGU", "ACGU"], ["....", "..."], "^sequence 1: a structure of length 3 for 4 bases"),
     ],
 )
@@ -89,7 +89,7 @@ def test_what_predictions_refuse(model):
     for threshold in (-0.1, np.nan):
         with pytest.raises(DataError, match=r"threshold=.*expected a number within \[0, 1\]"):
             model.predict_centroid(X, threshold)
-    with pytest.raises(DataError, match="there are 2 structures for 1 sequences"):
+    with pytest.raises(DataError, match="there are 2 structures, but 1 sequences"):
         model.log_loss(["ACGU"], ["....", "...."])
 
 
@@ -342,7 +342,7 @@ def test_decodings(model):
 def test_constraints_that_are_refused(model):
     for given, message in (
         ("x...", "give a list of constraints"),
-        (["x..."], "there are 1 constraints for 2 sequences"),
+        (["x..."], "there are 1 constraints, but 2 sequences"),
         ([None, "x.."], "sequence 1: constraints of length 3 for 4 bases"),
         ([None, "x..?"], "sequence 1: constraint 3"),
     ):

@@ -108,7 +108,7 @@ def test_bootstrap_over_groups():
     assert base_pair_bootstrap(true, bad, good, groups=range(60)) == alone
     together = base_pair_bootstrap(true, PRED * 20, good, groups=["one"] * 60)
     assert together.low == together.value == together.high > 0
-    with pytest.raises(DataError, match="there are 2 groups for 60 sequences"):
+    with pytest.raises(DataError, match="groups has 2 entries, but there are 60 sequences"):
         base_pair_bootstrap(true, bad, good, groups=[0, 1])
 
 
@@ -125,7 +125,7 @@ def test_bootstrap_of_any_statistic():
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (base_pair_scores, (["(.)"], []), "0 predicted structures for 1 true ones"),
+        (base_pair_scores, (["(.)"], []), "0 predicted structures, but 1 true structures"),
         (base_pair_scores, (["(.)"], ["(..)"]), "structure 0: the prediction has 4 bases, the true"),
         (base_pair_scores, (["...", "(.)"], ["...", "(.."]), "predicted structure 1: position 1"),
         (base_pair_scores, ([[1, -1]], [".."]), "true structure 0: .* mutual"),
@@ -186,7 +186,7 @@ def test_structures_outside_the_space(model):
 
 
 def test_judgements_that_are_refused(model):
-    with pytest.raises(DataError, match="there are 1 structures for 2 sequences"):
+    with pytest.raises(DataError, match="there are 1 structures, but 2 sequences"):
         model.judge(["A", "C"], ["."])
     with pytest.raises(DataError, match="sequence 1: a structure of length 2 for 3 bases"):
         model.judge(["A", "ACG"], [".", ".."])

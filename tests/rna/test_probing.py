@@ -134,7 +134,7 @@ def test_too_little_to_learn_from(folder):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(8)])
     with pytest.raises(DataError, match=r"sequence 0: reactivities of shape \(3,\) do not match 8 bases"):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(3)])
-    with pytest.raises(DataError, match="there are 1 reactivities for 2 sequences"):
+    with pytest.raises(DataError, match="there are 1 reactivities, but 2 sequences"):
         ReactivityModel.fit(folder, ["AACCGGUU", "ACGU"], [np.ones(8)])
 
 

@@ -187,7 +187,7 @@ def test_write_text_with_predictions():
     ("sentences", "message"),
     [
         ([["O", "O"]], "column 'p' has 1 sentences, but the data have 2"),
-        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: there are 2 values for 1 tokens"),
+        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: there are 2 values, but 1 tokens"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(sentences, message):

@@ -155,7 +155,7 @@ def test_training_data_that_is_refused(x, y, message):
     ("options", "message"),
     [
         ({"penalty": {"w": -1.0}}, "expected finite numbers > 0"),
-        ({"penalty": {"word": 1.0}}, re.escape("groups ['word'], expected some of ['bias', 'w', 'transi")),
+        ({"penalty": {"word": 1.0}}, re.escape("unknown groups of weights: ['word']. The groups")),
         ({"groups": "all"}, "groups='all': expected"),
         ({"forbidden": "bio", "outside": "drop"}, "outside='drop': expected one of"),
         ({"forbidden": "bio", "outside": "trim", "loss": "margin"}, "outside='trim' makes labels unknown"),

@@ -125,7 +125,7 @@ def _check_letters(file: str, proteins: Sequence[NamedProtein], aligner: Sequenc
     for protein in proteins:
         alphabet.parse(protein.residues, f"{file}, {protein.name}")
     if alphabet is PROTEIN and look_like_nucleotides(protein.residues for protein in proteins):
-        say(f"{file}: the sequences look like DNA or RNA but are aligned as proteins: give --model NUC.4.4")
+        say(f"{file}: the sequences look like DNA or RNA but are aligned as proteins. Use --model NUC.4.4.")
 
 
 def _text(

@@ -114,7 +114,7 @@ class SequenceAligner(BlockEstimator):
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them anew.
+        tuners choose them again.
     random_state : int
         Random seed of the held-out splits.
     verbose : int
@@ -245,7 +245,7 @@ class SequenceAligner(BlockEstimator):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
-        """Estimate the bytes of memory to align n and m residues; with `keep`, to keep all probabilities."""
+        """Estimate the bytes of memory for aligning n and m residues (and, if `keep`, all probabilities)."""
         return self._structure.memory_of(checked_length(n), checked_length(m, "m"), keep)
 
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:

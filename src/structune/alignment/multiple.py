@@ -62,8 +62,8 @@ class MultipleAlignment:
         fitted to structural alignments with the defaults of `SequenceAligner.align`. nan for columns with
         one residue, or without compared sequences.
     accuracies : ndarray, shape (n_sequences, n_sequences)
-        Expected number of correct matches in the best alignment of each two sequences, divided by the length
-        of the shorter one; 0 for two that were not compared.
+        Expected number of correct matches in the best alignment of each pair of sequences, divided by the
+        length of the shorter one; 0 for two that were not compared.
     tree : ndarray, shape (n_sequences - 1, 4)
         Guide tree in the format of SciPy's `linkage`: UPGMA by 1 - `accuracies`, or, for many sequences, by
         shared words.

@@ -25,10 +25,10 @@ ENDINGS = {  # of files; the first of a format is the usual one
 }
 _OTHERS = (".nex", ".nexus", ".nxs", ".pir", ".maf", ".xml", ".sam", ".csv", ".tsv", ".html")
 _MODEL = (
-    "Model file written by train alignment or tune alignment; or the word pretrained, for the model that is "
-    "included in structune; or the name of a substitution matrix of Biopython such as BLOSUM62. A matrix "
-    "runs the algorithm of Needleman & Wunsch; a gap costs 11 for its first residue and 1 for each further "
-    "one, and B, Z and X score as means of residues."
+    "Model file written by train alignment or tune alignment; or the word pretrained for the included "
+    "model; or the name of a substitution matrix of Biopython such as BLOSUM62. With a "
+    "matrix, sequences are aligned by the Needleman-Wunsch algorithm with affine gap penalties (11 for the "
+    "first residue, 1 for each further one). B, Z and X score as means of residues."
 )
 _GAMMA = (
     "Value of a correct match, relative to two residues correctly left unmatched, in alignments of maximum "
@@ -101,8 +101,8 @@ class Request:
     )
     plot: Path | None = option(
         None,
-        help="Draw the match probabilities and the alignment to this file (.png, .pdf, .svg). Several pairs, "
-        "and each two sequences of a family, get a file each, named FILE-NAME-NAME.",
+        help="Draw the match probabilities and the alignment to this file (.png, .pdf, .svg). With several "
+        "pairs or a family, one file is written per pair of sequences, named FILE-NAME-NAME.",
         panel="Output",
     )
     report: Path | None = option(

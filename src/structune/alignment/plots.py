@@ -132,7 +132,7 @@ def plot_guide_tree(
         raise DataError(f"a tree needs at least two sequences, but the alignment has {n}")
     names = [str(k + 1) for k in range(n)] if names is None else names
     if len(names) != n:
-        raise DataError(f"there are {len(names)} names for {n} sequences")
+        raise DataError(f"there are {len(names)} names, but {n} sequences. Give one name per sequence.")
     shown = n <= _MOST_NAMES
     figure = new_figure(path, 7.0, height_for(n, 2.0) if shown else 9.0)
     axes = figure.subplots()

@@ -30,7 +30,7 @@ _ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t
 _SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
 # sentences of docstrings about values that can be given only in Python
 _FOR_PYTHON = re.compile(
-    r"(?<=[.)]) (?:Or those that a function|A callable|Others are objects|In a list,|Set after)"
+    r"(?<=[.)]) (?:Or those that a function|A callable|Or a (?:loss|constraints) object|In a list,|Set after)"
     r"[^.]*(?:\.\w[^.]*)*\."
 )
 _CODE = re.compile(r"`+([^`]+)`+")

@@ -288,10 +288,11 @@ def _reading_options(task: Task, options: type, verb: str) -> Iterator[click.Opt
 
 def _method(task: Task) -> click.Option:
     told = {
-        "implicit": "lower the loss on held-out examples along its gradient",
-        "majorize": "integrate the penalties out; uses held-out examples at most at the end",
-        "direct": "minimize the same objective as majorize in one step (a baseline)",
-        "grid": "try values that all groups share, and keep the best on held-out examples",
+        "implicit": "lowers the loss on held-out examples along its gradient",
+        "majorize": "integrates the penalties out; needs no held-out examples, but may use them in the "
+        "last step",
+        "direct": "minimizes the same objective as majorize in one step (a baseline)",
+        "grid": "tries values that all groups share, and keeps the best on held-out examples",
     }
     text = " ".join(f"{name}: {told[name]}." for name in task.methods)
     return Option(
@@ -601,7 +602,7 @@ def command_of(verb: str, kind: Kind) -> Command | None:
             *dataclass_options(Telling, "Output"),
         ]
     elif verb == "shard":
-        told = "The files are read in pieces of some megabytes."
+        told = "The files are read in pieces of a few megabytes."
         about = [VERBS[verb], f"{told} Training maps the folder into memory."]
         work = _shard
         dealing = [*dataclass_options(Dealing, "Shards")]

@@ -111,7 +111,7 @@ class Tagger:
         """
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):
-            raise DataError(f"there are {len(labels)} labels for {len(self._tokens)} tokens")
+            raise DataError(f"there are {len(labels)} labels, but {len(self._tokens)} tokens")
         if not labels:
             return 1.0
         shard, _ = self.model._encode(self.rows([self._tokens]))
@@ -134,5 +134,5 @@ class Tagger:
         return self.model.predict(self.rows(tokens))
 
     def marginals(self, tokens: list[list[Any]]) -> list[list[dict[str, float]]]:
-        """Predict the probability of each label at each token of some sequences, for any loss."""
+        """Predict the probability of each label at each token of several sequences."""
         return self.model._marginals(self.rows(tokens))

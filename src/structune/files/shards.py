@@ -159,7 +159,8 @@ class ShardWriter:
         """
         if groups is not None and len(groups) != len(batch):
             raise DataError(
-                f"there are {len(groups)} groups for {len(batch)} examples; give one group per example"
+                f"groups has {len(groups)} entries, but there are {len(batch)} examples. "
+                "Give one group per example."
             )
         self._check_open()
         if groups is None:

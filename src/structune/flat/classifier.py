@@ -184,9 +184,11 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
                 centre.add(X[rows], weights[rows], label)
                 totals[label] += float(weights[rows].sum())
         if classes is None:
-            raise DataError("found no examples, expected at least one")
+            raise DataError("there are no examples. Give at least one.")
         if classes.size < 2:
-            raise DataError(f"found only one class, {classes.tolist()[0]!r}, expected at least two")
+            raise DataError(
+                f"y contains only one class, {classes.tolist()[0]!r}. A classifier needs at least two."
+            )
         self.classes_ = classes
         if self.class_weight is None:
             return Location(centre.mean())
@@ -278,7 +280,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         model, labels = cls(), header["classes"]
         plain = isinstance(labels, list) and _are_plain(labels)
         if not plain or len(labels) < 2 or not all(a < b for a, b in pairwise(labels)):  # nor is one nan
-            raise ModelFileError(f"found the classes {labels!r}, expected sorted strings or numbers")
+            raise ModelFileError(f"the classes must be sorted strings or numbers, not {labels!r}")
         model.classes_ = np.array(labels)
         model._unpack(header, arrays)
         return model

@@ -154,7 +154,10 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     def _fit_files(self, data: ShardFolder, structure: Structure, loss: Loss) -> None:
         before, location = self._before(), data.model._location
         if location is None:
-            raise DataError(f"{data.path}: the folder lacks the means of the features: write it anew")
+            raise DataError(
+                f"{data.path}: the feature means are missing in this folder. Write it again with "
+                "structune shard or write_shards."
+            )
         self._adopt(data.model)
         self._fit_located(loss, Encoded(self._structure, data, None, {"_location": location}), before)
         self.extra_ = data.model.extra_
@@ -270,5 +273,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
             check_array(arrays, "location_mean", np.float64, (self.n_features_in_,))
             offset, unit = map(float, header["location"])
             if not (np.isfinite(offset) and 0.0 < unit < np.inf):
-                raise ModelFileError(f"found outputs at {offset} in units of {unit}, expected finite numbers")
+                raise ModelFileError(
+                    f"offset and unit of outputs must be finite numbers, not {offset} and {unit}"
+                )
             self._location = Location(arrays["location_mean"], offset, unit)

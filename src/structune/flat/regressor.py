@@ -329,11 +329,11 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         model = cls()
         model._n_outputs = n = header["n_outputs"]
         if n is not None and (type(n) is not int or n < 1):
-            raise ModelFileError(f"found {n!r} outputs, expected a number >= 1")
+            raise ModelFileError(f"n_outputs must be a number >= 1, not {n!r}")
         model._unpack(header, arrays)
         noise = np.array(header["noise_variance"], dtype=np.float64)
         if noise.shape != (() if n is None else (n,)) or not np.all((noise >= 0.0) & (noise < np.inf)):
-            raise ModelFileError(f"found noise variance {noise}, expected a number >= 0 for each output")
+            raise ModelFileError(f"the noise variance must be a number >= 0 for each output, not {noise}")
         model.noise_variance_ = float(noise) if n is None else noise
         if n is None:
             model.coef_, model.intercept_ = model.coef_[0], float(model.intercept_[0])

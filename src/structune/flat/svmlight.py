@@ -65,7 +65,7 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
         before += text.count(b"\n")
         del text, X, y  # before the next are read
     if is_empty:
-        raise DataError(f"{name}: found no examples, expected lines such as '1 3:0.5 7:2'")
+        raise DataError(f"{name}: the file has no examples. An example is a line such as '1 3:0.5 7:2'.")
 
 
 def _parsed(text: bytes) -> tuple[Any, FloatArray]:
@@ -74,7 +74,7 @@ def _parsed(text: bytes) -> tuple[Any, FloatArray]:
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
         raise ValueError("found a number that is not finite")
     if X.shape[1] > _MOST_NUMBER:
-        raise ValueError(f"found the feature {X.shape[1] - 1}, expected at most {_MOST_NUMBER - 1}")
+        raise ValueError(f"feature {X.shape[1] - 1} is too high; the limit is {_MOST_NUMBER - 1}")
     return scipy.sparse.csr_array(X), y
 
 

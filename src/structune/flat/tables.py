@@ -74,13 +74,13 @@ class Layout:
             is_table = has_header(path)
             if self.target is not None:
                 if path != "-" and not is_table:
-                    raise DataError(f"{path}: the model was trained on tables: give a table, such as .csv.")
+                    raise DataError(f"{path}: the model was trained on tables. Give a table, such as .csv.")
                 table = _read_table(path)
                 X = self._features(table, path)
                 yield path, X, _column(table, self.target, path) if with_outputs else None
                 continue
             if is_table:
-                raise DataError(f"{path}: the model was trained on SVMlight files: give such a file.")
+                raise DataError(f"{path}: the model was trained on SVMlight files. Give such a file.")
             found = list(read_svmlight_blocks(binary_source(path)))
             # a block is as wide as the highest feature in it; all are made as wide as the widest, then cut
             end = self.first + self.n_features
@@ -105,7 +105,8 @@ class Layout:
             if others := sorted({*column} - {*texts}):
                 n = int(column.isin(others).sum())
                 some = some_of(others, _SHOWN)
-                say(f"{path}: {n:,} values of {name!r} do not occur in the training data: {some}")
+                told = f"{n:,} values were not seen in training and are encoded as all zeros"
+                say(f"{path}, column {name!r}: {told}: {some}")
         return pandas.DataFrame(made)
 
 
@@ -195,8 +196,8 @@ def _refuse_commas(column: pandas.Series, name: str, path: str) -> None:
     # Most values look like 3,5 or 1.000,5. A few may be texts that happen to have commas.
     if 2 * len(found) > len(column):
         raise DataError(
-            f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}: use a decimal "
-            "point, and no thousands separators."
+            f"{path}: column {name!r} has numbers with commas, such as {found.iloc[0]!r}. Use a decimal "
+            "point and no thousands separators."
         )
 
 
@@ -218,7 +219,9 @@ def _read_table(path: str) -> pandas.DataFrame:
     except OSError:
         raise
     except ImportError:
-        raise StructuneError(f"{path}: this format needs pyarrow: pip install 'structune[tables]'") from None
+        raise StructuneError(
+            f"{path}: this format needs pyarrow. Run pip install 'structune[tables]'."
+        ) from None
     except Exception as error:  # of pandas and pyarrow there are many
         raise DataError(f"{path}: cannot be read as a table ({' '.join(str(error).split())})") from None
     if not len(table):
@@ -281,7 +284,7 @@ class SvmlightFiles:
         Raises
         ------
         DataError
-            In the end, if numbers that are no features would make too many of them.
+            In the end, if numbers that are not features would make too many of them.
         """
         # numbers of features become indices of weights: others would ask for more than memory holds
         first, end, n_values = 1, 0, 0

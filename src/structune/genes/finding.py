@@ -145,7 +145,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
             node, _ = nearest(tree, sequences.ahead(), finding.code)
         except CapabilityError as error:
             known = ", ".join(tree.tree_.nodes)
-            raise CapabilityError(f"{model}: {error}; or give --task with one of: {known}") from None
+            raise CapabilityError(f"{model}: {error}. Or give --task with one of {known}") from None
         say(f"{file}: using the model of the nearest node, {node!r}")
         nodes.append(node)
         return node
@@ -205,9 +205,9 @@ class _Evidence:
                 what = f"{n:,} {name if name == 'hints' else 'regions'}"
                 if len(left) == len(found):
                     is_other = f"but the sequences are named {some_of(self._names, _SHOWN)}"
-                    say(f"{path}: not used: all {what} are on {which}, {is_other}")
+                    say(f"{path}: all {what} are ignored, because they are on {which}, {is_other}")
                 else:
-                    say(f"{path}: {what} are on sequences that are not in the input: {which}")
+                    say(f"{path}: {what} are ignored, because their sequences are not in the input: {which}")
             counts = sum((each.get(name, Counter()) for each in self._unused), Counter[str]())
             if text := misplaced_text(counts, sum(map(len, found.values()))):
                 say(f"{path}: {text}")
@@ -267,7 +267,7 @@ def _write(
     source.check()
     evidence.tell_left()
     if n_empty:
-        say(f"{file}: sequences without bases: {n_empty:,}")
+        say(f"{file}: {n_empty:,} sequences have no bases, and so no genes")
     if n_partial and finder.has_introns:
         say(f"{file}: {n_partial:,} genes continue beyond an end of their sequence and are marked as partial")
 
@@ -289,7 +289,7 @@ def open_finder(
     """
     is_file = Path(path).is_file()
     if path == IN_COMMON and not (adapts or is_file):
-        raise DataError(f"{path}: this model must be adapted to a genome: use genes --adapt 20")
+        raise DataError(f"{path}: this model must be adapted to a genome. Use genes --adapt 20.")
     found: Any
     if path == _PRETRAINED:
         is_tree = node is not None
@@ -308,7 +308,7 @@ def open_finder(
         node = nearest(found) if node is None and nearest is not None else node
         if node is None:
             nodes = ", ".join(found.tree_.nodes)
-            raise DataError(f"{path}: the model has several tasks: give --task with one of: {nodes}")
+            raise DataError(f"{path}: the model has several tasks. Give --task with one of {nodes}")
         try:
             found = found.model(node)
         except DataError as error:
@@ -340,7 +340,7 @@ def with_suiting_code(
         say(f"{name}: TGA is {is_stop} stop codon here, so genetic code {code} is used")
         return finder.with_code(code)
     more = f"genes cover {gain - 1:.0%} more bases than with code {finder.code}"
-    say(f"{name}: --code {code} may suit better: {more}")
+    say(f"{name}: --code {code} may suit better, because {more}")
     return finder
 
 

@@ -56,7 +56,7 @@ def average_models(models: Sequence[E], shares: Any = None) -> E:
     models = _of_one_structure(models)
     given = np.full(len(models), 1.0 / len(models)) if shares is None else np.asarray(shares, np.float64)
     if given.shape != (len(models),) or not (np.all(given >= 0.0) and np.isclose(given.sum(), 1.0)):
-        raise DataError(f"found the shares {given}, expected {len(models)} numbers >= 0 with a sum of 1")
+        raise DataError(f"shares must be {len(models)} numbers >= 0 with a sum of 1, not {given}")
     return _mean(models, given)
 
 
@@ -105,7 +105,7 @@ def _of_one_structure(models: Iterable[E]) -> list[E]:
     """Fitted models, at least one, that have the same weights."""
     found, first = list(models), None
     if not found:
-        raise DataError("found no models, expected at least one")
+        raise DataError("there are no models. Give at least one.")
     for k, model in enumerate(found):
         check_is_fitted(model, "coef_", msg=f"model {k} is not fitted")
         # weights of the same names may be those of another space

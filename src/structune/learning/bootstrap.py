@@ -60,7 +60,9 @@ def paired_difference(
     """
     a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or not len(a):
-        raise DataError(f"found counts of shapes {a.shape} and {b.shape}, expected the same shape twice")
+        raise DataError(
+            f"counts must have two equal shapes with at least one row, not {a.shape} and {b.shape}"
+        )
     rng = np.random.default_rng(random_state)
     counts = np.hstack([a, b])
 

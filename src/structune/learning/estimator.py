@@ -99,7 +99,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them anew.
+        tuners choose them again.
     random_state : int
         Random seed of the held-out splits.
     verbose : int
@@ -230,7 +230,10 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     def _encode_training(self, X: Any, y: Any, *more: Any, **options: Any) -> Encoded:
         """Build the structure of training examples, as `fit` takes them, and encode these."""
-        raise CapabilityError(f"{type(self).__name__} cannot encode examples without fitting to them")
+        raise CapabilityError(
+            f"{type(self).__name__} does not implement `_encode_training`, so it cannot write shards or be "
+            "used in MultitaskEstimator"
+        )
 
     def _fit(self, examples: Encoded) -> Self:
         """Fit to encoded examples."""

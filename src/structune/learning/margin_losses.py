@@ -173,7 +173,7 @@ class DifferenceLoss(MaximumLoss):
 
     @abstractmethod
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
-        """The convex function that is subtracted, positively homogeneous; adds a subgradient."""
+        """Return the convex, positively homogeneous function to subtract; add a subgradient to `gradient`."""
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None

@@ -121,7 +121,7 @@ class Risk:
         if origin is not None and not loss.smooth:
             raise DataError(f"an origin needs a smooth loss, and the {loss.name} loss is not smooth")
         if not shards:
-            raise DataError("found no shards, expected at least one")
+            raise DataError("there are no shards. Give at least one.")
         structure.require(loss.needs, type(loss).__name__)
         self.structure, self.shards, self.hessian = structure, list(shards), hessian
         self.loss: Any = loss
@@ -249,7 +249,7 @@ class Risk:
         return self.under(self.loss.bound, None if slope is None else -slope)
 
     def concave(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return the subtracted convex function of a difference of convex functions, and a subgradient."""
+        """Return the value and a subgradient of h at `w`, where the loss is g - h with convex g and h."""
         return self._sums(self.loss.concave, w)
 
     def heldout_loss(self, w: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Dot plots: a square for each two residues of two sequences, or of one with itself."""
+"""Dot plots: a square for each pair of residues of two sequences, or of one with itself."""
 
 from __future__ import annotations
 

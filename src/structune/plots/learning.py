@@ -97,7 +97,7 @@ def plot_tuning(history: History, group_names: Sequence[str], path: Path = None)
 
 
 def plot_precision_course(history: History, group_names: Sequence[str], path: Path = None) -> Figure:
-    """Plot the penalties that tuning tried, step by step; for tuning="grid", the held-out loss of each.
+    """Plot the penalties of each tuning step or, for tuning="grid", the held-out loss of each penalty.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _plot_steps(history: History, group_names: Sequence[str], path: Path, with_l
     measure, steps = _measured(history)
     rows = [record["log_precision"] for record in steps if "log_precision" in record]
     if any(len(row) != len(group_names) for row in rows):
-        raise DataError(f"there are {len(group_names)} group names for the {len(rows[0])} of history")
+        raise DataError(f"there are {len(group_names)} group names, but {len(rows[0])} groups in history")
     if not (rows or with_loss):
         raise DataError("history has no penalties")
     # binary logarithms, shape (n_steps, n_groups); no rows where the tuner does not report precisions

@@ -61,7 +61,7 @@ class LetorData:
             raise DataError(f"X must have the shape {shape}, not {self.X.shape}")
         for what, size in (("queries", len(self.queries)), ("comments", len(self.comments))):
             if size != len(self):
-                raise DataError(f"there are {size} {what} for {len(self)} documents")
+                raise DataError(f"{what} has {size} entries, but there are {len(self)} documents")
 
     def __len__(self) -> int:
         return self.relevance.size

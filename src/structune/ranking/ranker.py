@@ -36,7 +36,7 @@ class ZeroWeightsWarning(UserWarning):
 
 
 class OneQueryWarning(UserWarning):
-    """No queries were given, so all documents are treated as those of one query."""
+    """No queries were given, so all documents are treated as one query."""
 
 
 @parameters
@@ -179,7 +179,7 @@ class Ranker(FeatureEstimator):
             )
         shard, ids = self._checked(X, y, queries, sample_weight)
         if queries is None:
-            told = f"queries are missing: all {len(ids)} documents are treated as those of one query"
+            told = f"queries are missing: all {len(ids)} documents are treated as one query"
             warn(f"{told}. Give the query of each document as queries", OneQueryWarning)
         if not len(shard):
             raise _no_uneven(len(ids))
@@ -307,7 +307,7 @@ def _arranged(queries: Any, rows: Any) -> tuple[Array, IntArray]:
     """Query ids, and an order of the rows in which the documents of each query are adjacent."""
     ids, order = brought_together(np.zeros(rows.shape[0], np.int64) if queries is None else queries)
     if ids.size != rows.shape[0]:
-        raise DataError(f"there are {ids.size} query ids for {rows.shape[0]} documents")
+        raise DataError(f"there are {ids.size} query ids, but {rows.shape[0]} documents")
     return ids, order
 
 

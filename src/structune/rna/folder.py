@@ -109,7 +109,7 @@ class RNAFolder(BlockEstimator):
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them anew.
+        tuners choose them again.
     random_state : int
         Random seed of the held-out splits.
     verbose : int
@@ -301,7 +301,7 @@ class RNAFolder(BlockEstimator):
         X : list of str
             Sequences, as in `fit`.
         gamma : float, optional
-            Weight of a correct pair; by default that of the constructor.
+            Weight of a correct pair; by default the value given to the constructor.
         constraints : list, optional
             For each sequence `Constraints`, their notation as str, or None. The prediction is the best
             structure among those that satisfy them.
@@ -418,7 +418,7 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         within : float
-            Largest difference of the log probability from that of the most probable structure. A sequence of
+            Largest difference in log probability from the most probable structure. A sequence of
             76 bases has some 100,000 structures within 12.
         """
         found = self._ranked(X, n, constraints, within)
@@ -564,7 +564,7 @@ class RNAFolder(BlockEstimator):
         """
         sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if len(sequences) != len(structures):
-            raise DataError(f"there are {len(structures)} structures for {len(sequences)} sequences")
+            raise DataError(f"there are {len(structures)} structures, but {len(sequences)} sequences")
         self._require_probabilities()
         self._check_fitted()
         rna, w = self._structure, self.coef_

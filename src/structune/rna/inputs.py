@@ -171,7 +171,7 @@ def fit_into_space(
     if outside not in OUTSIDE:
         raise DataError(f"outside={outside!r}: expected one of {OUTSIDE}")
     if len(structures) != len(sequences):
-        raise DataError(f"there are {len(structures)} structures for {len(sequences)} sequences")
+        raise DataError(f"there are {len(structures)} structures, but {len(sequences)} sequences")
     found = FittingExamples()
     for s, (sequence, structure) in enumerate(zip(sequences, structures, strict=True)):
         try:

@@ -99,7 +99,7 @@ def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> 
         Lengths differ, or a structure is malformed; the message names the structure, counted from 0.
     """
     if len(true) != len(predicted):
-        raise DataError(f"there are {len(predicted)} predicted structures for {len(true)} true ones")
+        raise DataError(f"there are {len(predicted)} predicted structures, but {len(true)} true structures")
     counts = np.empty((len(true), 4), dtype=np.int64)
     for s, given in enumerate(zip(true, predicted, strict=True)):
         found = []
@@ -151,7 +151,10 @@ def base_pair_bootstrap(
     counts = [base_pair_scores(true, predicted, slip).counts for predicted in (a, b)]
     if groups is not None:
         if len(groups) != len(counts[0]):
-            raise DataError(f"there are {len(groups)} groups for {len(counts[0])} sequences")
+            raise DataError(
+                f"groups has {len(groups)} entries, but there are {len(counts[0])} sequences. "
+                "Give one group per sequence."
+            )
         _, places = np.unique(np.asarray(groups), return_inverse=True)
         of_each = np.zeros((2, int(places.max(initial=-1)) + 1, counts[0].shape[1]))
         for sums, given in zip(of_each, counts, strict=True):
@@ -172,7 +175,7 @@ def sensitivity_ppv_curve(
     true : sequence of structures
         Known structures, as in `base_pair_scores`.
     predicted_by_gamma : mapping of float to sequences of structures
-        Predicted structures for each gamma. `ROC_GAMMAS` has the values of the papers.
+        Predicted structures for each gamma. `ROC_GAMMAS` contains 2^-5 .. 2^10.
 
     Raises
     ------

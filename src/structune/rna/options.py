@@ -48,8 +48,9 @@ class Training(Learning):
     center: str | None = option(
         None,
         metavar="MODEL",
-        help="Adapt an existing model: a model file, or the word pretrained. The penalty then pulls weights "
-        "toward those of this model instead of zero. Use it when you have few structures.",
+        help="Adapt an existing model: a model file, or the word pretrained for the included model. "
+        "The penalty then pulls weights toward those of this model instead of zero. Use it when you have "
+        "few structures.",
         panel="Model",
     )
 
@@ -59,7 +60,11 @@ class Source:
     """The model that folds, and the settings that override its own."""
 
     model: str = option(
-        PRETRAINED, "--model", "-m", metavar="MODEL", help="Model file written by train rna or tune rna."
+        PRETRAINED,
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="Model file written by train rna or tune rna, or the word pretrained for the included model.",
     )
     contrafold: Path | None = option(
         None, help="Parameter file of CONTRAfold or EternaFold, used instead of a model."
@@ -216,8 +221,9 @@ class Writing:
     )
     plot: Path | None = option(
         None,
-        help="Draw the structure to this file (.png, .pdf or .svg). With several sequences the name of each "
-        "is added to the file name; with --samples, --nbest or --within also its number.",
+        help="Draw the structure to this file (.png, .pdf or .svg). With several sequences, the file name "
+        "includes the sequence name. With --samples, --nbest or --within it also includes the number of the "
+        "structure.",
         panel="Output",
     )
     dot_plot: Path | None = option(
@@ -263,5 +269,9 @@ class Consensus(Output):
     """Options of the consensus structure of an alignment."""
 
     threshold: float = _predicted(
-        CONSENSUS_THRESHOLD, min=0.0, max=1.0, help="Threshold for the probability of a pair of columns."
+        CONSENSUS_THRESHOLD,
+        min=0.0,
+        max=1.0,
+        help="Minimum probability of a pair of columns in the consensus structure. Higher values give fewer "
+        "pairs.",
     )

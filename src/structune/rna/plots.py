@@ -83,7 +83,7 @@ def _checked_probabilities(probabilities: Any, n: int) -> FloatArray:
         probabilities = probabilities.toarray()
     given = np.asarray(probabilities, dtype=np.float64)
     if given.shape not in ((n, n), (n,)):
-        expected = f"expected {(n, n)}, one for each two bases"
+        expected = f"expected {(n, n)}, one for each pair of bases"
         raise DataError(f"probabilities have shape {given.shape}, {expected}")
     checked = within_unit(given)
     return checked if given.ndim == 1 else np.maximum(checked, checked.T)

@@ -72,8 +72,8 @@ def read_reactivities(source: Source) -> dict[str, Reactivities]:
     -------
     dict of str to ndarray
         Reactivities of each sequence, in the order of the file; nan for NA, nan, -999 or a missing position.
-        Those of a table have the name "" and end with its last position. The attribute ``letters`` has the
-        letters of the file, which `ReactivityModel.paired` compares with the sequence.
+        Reactivities of a table have the name "" and end with its last position. The attribute ``letters``
+        contains the letters of the file, which `ReactivityModel.paired` compares with the sequence.
 
     Raises
     ------
@@ -177,9 +177,10 @@ class ReactivityModel:
 
     Notes
     -----
-    Let ``p`` be the share of paired bases among those of a letter with this reactivity, and ``q`` among all
-    of the letter. The log odds are ``logit(p) - logit(q)``: by Bayes' rule log P(reactivity | paired) -
-    log P(reactivity | unpaired), which `Constraints` adds to the score of a structure for each paired base.
+    Let ``p`` be the share of paired bases among bases with this letter and reactivity, and ``q`` the share
+    among all bases with this letter. The log odds are ``logit(p) - logit(q)``. By Bayes' rule this is
+    log P(reactivity | paired) - log P(reactivity | unpaired), which `Constraints` adds to the score of a
+    structure for each paired base.
     """
 
     reactivities: list[list[float]]
@@ -239,7 +240,7 @@ class ReactivityModel:
         """
         sequences = list(sequences)
         if len(reactivities) != len(sequences):
-            raise DataError(f"there are {len(reactivities)} reactivities for {len(sequences)} sequences")
+            raise DataError(f"there are {len(reactivities)} reactivities, but {len(sequences)} sequences")
         compared = []
         for s, (sequence, given) in enumerate(zip(sequences, reactivities, strict=True)):
             parse_sequence(s, sequence)  # refuses what is none, by its number

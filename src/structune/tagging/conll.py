@@ -132,7 +132,7 @@ class ConllData:
         for s, (values, length) in enumerate(zip(sentences, self.lengths, strict=True)):
             if len(values) != length:
                 raise DataError(
-                    f"column {name!r}, sentence {s}: there are {len(values)} values for {length} tokens"
+                    f"column {name!r}, sentence {s}: there are {len(values)} values, but {length} tokens"
                 )
         flat = [str(value) for values in sentences for value in values]
         return replace(self, columns={**self.columns, name: flat})

@@ -37,7 +37,8 @@ class SegmentTagger(LabelPredictions):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": the negative log-probability of the segments. "margin":
         the margin loss with the number of wrong tokens as cost. "ramp": the ramp loss, which limits the
-        influence of sequences that are far off. Others are objects of `structune.learning.margin_losses`.
+        influence of sequences that are far off. Or a loss object, such as
+        `structune.learning.MarginLoss`.
     groups : "template", "single", "separate", or callable
         Groups of weights that share a regularization strength. "template": one group per feature template
         (for segments ``segment.text``, ``segment.shape``, ``segment.length``, ...), and one for the
@@ -76,7 +77,7 @@ class SegmentTagger(LabelPredictions):
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them anew.
+        tuners choose them again.
     random_state : int
         Random seed of the held-out splits.
     verbose : int

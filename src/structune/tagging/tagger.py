@@ -47,8 +47,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": the negative log-probability of the labels. "margin":
         the margin loss with the number of wrong tokens as cost (a structured support vector machine). "ramp":
-        the ramp loss, which limits the influence of sequences that are far off. Others are objects of
-        `structune.learning.margin_losses`.
+        the ramp loss, which limits the influence of sequences that are far off. Or a loss object,
+        such as `structune.learning.MarginLoss`.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
         precision, that is, the inverse variance, of a Gaussian prior. A dict maps names of groups to
@@ -92,11 +92,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         parts of the training data almost as annotated; of such weights, training takes those with the
         smallest loss and penalty. If no weights label a part correctly, scores shrink until the constraint
         holds, and probabilities become close to uniform. With tuning, the penalties are tuned first, without
-        the constraints. Needs the log loss and complete labels. Others are objects of
-        `structune.learning.ValidationConstraints`, with a number of parts and the bound for "almost".
+        the constraints. Needs the log loss and complete labels. Or a constraints
+        object, a `structune.learning.ValidationConstraints` with another number of parts or bound.
     warm_start : bool
         Start from the weights of the previous fit, for features and labels that it had. With tuning="auto"
-        the penalties are kept too; other tuners choose them anew.
+        the penalties are kept too; other tuners choose them again.
     random_state : int
         Random seed of held-out splits and validation sets.
     cv : float, int, or splitter, optional

@@ -1,10 +1,10 @@
 """Related tasks along a tree, such as organisms of a taxonomy (Görnitz et al. 2011).
 
-Begin with `MultitaskEstimator`, which fits an estimator for every node, drawn to the weights of its parent.
+Begin with `MultitaskEstimator`, which fits an estimator for every node, regularized toward its parent.
 
 - ``multitask``: the estimator
 - ``task_tree``: trees, and their files
-- ``tree_fit``: fits from the root to the leaves, and the choice of how strongly nodes are drawn to parents
+- ``tree_fit``: fits from the root to the leaves, and the choice of the regularization toward parents
 """
 
 import lazy_loader

@@ -28,13 +28,13 @@ _GAMMAS, _FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0), (0.1, 1.0, 10.0)
 
 @parameters
 class MultitaskEstimator(FitsOnExecutor):
-    """Train one estimator for every node of a tree of related tasks, each drawn to the weights of its parent.
+    """Train one estimator for every node of a tree of related tasks, regularized toward its parent node.
 
     Parameters
     ----------
     estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
         Estimator for the tasks. Its `penalty` is the regularization strength that `factors` multiply. Its
-        `tuning` must be "auto" or None, which mean the same here, and its `constraints` None.
+        `tuning` must be "auto" or None (both mean the same here). Its `constraints` must be None.
     tree : TaskTree, or what `TaskTree.from_nested` takes
         Tree of the tasks.
     tuning : None, "implicit", or an ImplicitTuner
@@ -42,8 +42,8 @@ class MultitaskEstimator(FitsOnExecutor):
         "implicit" tunes gamma and one penalty for each group of weights along the gradient of the held-out
         loss, and needs a smooth loss.
     gammas : sequence of float
-        How strongly the weights of a node are drawn to those of its parent, from 0 (not at all) to 1. Of
-        several values, each node gets the best one on held-out examples of the tasks below it.
+        How strongly the weights of a node are regularized toward its parent, from 0 (not at all) to 1. If
+        several values are given, each node uses the one that is best on held-out data of the tasks below it.
     factors : sequence of float
         Factors of the penalty to try, chosen in the same way as `gammas`.
     cv : float or int

@@ -146,7 +146,7 @@ class TaskTree:
         return tuple(reversed(found))
 
     def leaves_below(self, name: str) -> tuple[str, ...]:
-        """Return the tasks below a node; for a leaf, the leaf itself."""
+        """Return the tasks below a node, or the node itself if it is a leaf."""
         return tuple(node for node in self._below(self._known(name)) if not self._children[node])
 
     @cached_property

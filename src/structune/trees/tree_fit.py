@@ -1,4 +1,4 @@
-"""Fits of the nodes of a tree of tasks, each drawn to the weights of its parent, and the choice of priors."""
+"""Fits of the nodes of a tree of tasks, each regularized toward its parent, and the choice of priors."""
 
 from __future__ import annotations
 

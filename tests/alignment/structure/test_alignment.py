@@ -338,7 +338,7 @@ def test_what_is_no_protein(arguments, message):
         ([("AC1", "A")], None, "pair 0, x: '1' at residue 2 (from 0) is not an amino acid"),
         ([("AC", 5)], None, "pair 0: must be two strings or Proteins, not ('AC', 5)"),
         ([("AC", "A")], [("AC", Protein("A"))], "must be two strings"),
-        ([("AC", "A")], [("AC", "A-"), ("A", "A")], "there are 2 alignments for 1 pairs"),
+        ([("AC", "A")], [("AC", "A-"), ("A", "A")], "there are 2 alignments, but 1 pairs"),
         ([("AC", "A")], [("AC", "A")], "pair 0: the rows differ in length: 2 and 1 columns"),
         ([("AC", "A")], [("A-", "-A")], "pair 0, x: the alignment has 1 residues, the sequence 2"),
         (

@@ -132,16 +132,16 @@ def test_repeated_entries_add_up():
 
 def test_wrong_classes():
     for labels in ([], ["a", "a"]):
-        with pytest.raises(DataError, match="expected at least one and no duplicates"):
+        with pytest.raises(DataError, match="at least one class and no duplicates"):
             Classes(labels, ["x"])
 
 
 @pytest.mark.parametrize(
     ("inputs", "outputs", "weights", "message"),
     [
-        ([[1.0]], None, None, "found 1 features, expected 2"),
+        ([[1.0]], None, None, "there must be 2 features, not 1"),
         ([[1.0, 0.0], [0.0, np.nan]], None, None, "example 1, feature 'y': nan is not a finite"),
-        ([[1.0, 0.0]], ["a", "b"], None, "there are 2 labels for 1 examples"),
+        ([[1.0, 0.0]], ["a", "b"], None, "there are 2 labels, but 1 examples"),
         ([[1.0, 0.0]] * 2, ["a", "z"], None, r"example 1: unknown class 'z', expected one of \['a', 'b'\]"),
         ([[1.0, 0.0]] * 2, None, [1.0, -2.0], "example 1 has the weight -2.0"),
     ],

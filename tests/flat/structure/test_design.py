@@ -63,12 +63,12 @@ def test_values_that_are_refused(form):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (np.empty((0, 1)), "found no examples"),
-        (sp.csr_array((0, 1)), "found no examples"),
-        (np.ones((2, 2)), "found 2 features, expected 1"),
-        (sp.csr_array((2, 0)), "found 0 features, expected 1"),
-        (np.ones(3), r"found features of shape \(3,\), expected one row per example"),
-        (np.ones((1, 1, 1)), r"found features of shape \(1, 1, 1\)"),
+        (np.empty((0, 1)), "there are no examples"),
+        (sp.csr_array((0, 1)), "there are no examples"),
+        (np.ones((2, 2)), "there must be 1 features, not 2"),
+        (sp.csr_array((2, 0)), "there must be 1 features, not 0"),
+        (np.ones(3), r"one row per example, not the shape \(3,\)"),
+        (np.ones((1, 1, 1)), r"not the shape \(1, 1, 1\)"),
     ],
 )
 def test_shapes_that_are_refused(matrix, message):

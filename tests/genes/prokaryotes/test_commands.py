@@ -274,7 +274,7 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     assert run(*args[0], *args[1]).exit_code == 0
     message = fail("genes", files / "test.fa", "-m", path, *QUIET)
     assert f"{path}: this needs a model with loss='log'" in message
-    assert "or give --task with one of: " in message
+    assert "Or give --task with one of " in message
     assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
 
 
@@ -307,7 +307,7 @@ def test_what_is_wrong_is_named(files, model, along_tree, tmp_path):
     assert not (tmp_path / "m.structune").exists()
     path = along_tree[0]
     message = fail("evaluate", "genes", path, files / "test.gb")
-    assert "t.structune: the model has several tasks: give --task with one of: all, ab, a" in message
+    assert "t.structune: the model has several tasks. Give --task with one of all, ab, a" in message
     for command in (["genes", files / "test.fa", "-m"], ["evaluate", "genes"]):
         behind = [] if command[-1] == "-m" else [files / "test.gb"]
         assert "t.structune: the tree has no node 'x'" in fail(*command, path, *behind, "--task", "x")

@@ -173,12 +173,12 @@ def test_groups_are_prefixes():
     ("matrix", "queries", "relevance", "weights", "message"),
     [
         ([[1.0]], [0], None, None, r"feature matrix \(one document per row\): "),
-        (np.zeros((2, 2)), [0], None, None, "there are 1 query ids for 2 documents"),
+        (np.zeros((2, 2)), [0], None, None, "there are 1 query ids, but 2 documents"),
         (np.zeros((3, 2)), list("aba"), None, None, "document 2: the query a occurs again; it began at d"),
         (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"relevances have the shape \(2,\) for 3 documents"),
         (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0 is not a number >= 0 with a gain"),
         (np.zeros((3, 2)), [7, 7, 5], None, [1.0, -2.0], "example 1 has the weight -2.0"),
-        (np.zeros((3, 2)), [7, 7, 5], None, np.ones(3), r"weights of shape \(3,\), expected \(2,\)"),
+        (np.zeros((3, 2)), [7, 7, 5], None, np.ones(3), r"weights must have the shape \(2,\), not \(3,\)"),
     ],
 )
 def test_encode_refuses(matrix, queries, relevance, weights, message):

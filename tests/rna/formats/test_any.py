@@ -281,9 +281,7 @@ ADVICE = {
 def test_records_of_which_some_are_masked_are_told():
     text = ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGU\nxxxx\nACGU\n>d\nAC\nxx\n"
     for skipped in (None, print):
-        with pytest.warns(
-            UserWarning, match="lines of x below 2 sequences, of the same length, are read as masked bases"
-        ):
+        with pytest.warns(UserWarning, match="2 sequences are followed by a line of x of the same length"):
             found = [record.sequence for record in read_rna(io.StringIO(text), live=True, skipped=skipped)]
         assert found == ["GGGAAACCC", "ACGUXXXX", "ACGUXXXXACGU", "ACXX"]
 

@@ -477,7 +477,7 @@ def test_build_refuses(sequences, outputs, options, message):
         ([ONE, ONE * 2], [["O"], ["O", "B-y"]], None, "sequence 1, token 1: unknown label 'B-y'"),
         ([ONE, ONE], [["O"], ["I-x"]], None, "sequence 1, token 0: the label 'I-x' after the start"),
         ([ONE * 2] * 2, [["O", "O"], ["O", {"I-x"}]], None, "sequence 1, token 1: the label 'I-x'"),
-        ([ONE], None, [1.0, 1.0], r"weights of shape \(2,\), expected \(1,\)"),
+        ([ONE], None, [1.0, 1.0], r"weights must have the shape \(1,\), not \(2,\)"),
     ],
 )
 def test_encode_refuses(sequences, outputs, weights, message):

@@ -179,11 +179,14 @@ class Alignment(Structure):
         Raises
         ------
         DataError
-            A pair has a character that is no residue, rows that differ in length or residues, an alignment
-            beyond the band, or annotation that is wrong or not that of the model. It gives the pair's index.
+            A pair has a character that is not a residue, rows that differ in length or residues, an
+            alignment beyond the band, or annotation that is wrong or does not fit the model. The message
+            gives the index of the pair.
         """
         if outputs is not None and len(outputs) != len(inputs):
-            raise DataError(f"there are {len(outputs)} alignments for {len(inputs)} pairs")
+            raise DataError(
+                f"there are {len(outputs)} alignments, but {len(inputs)} pairs. Give one per pair."
+            )
         pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
         numbers: dict[Protein, int] = {}  # sequences that are in several pairs are held once
         parsed, sequences = [], np.empty((len(pairs), 2), np.int64)

@@ -43,7 +43,7 @@ class Classes(FlatStructure):
         self, labels: Sequence[Any], features: Sequence[str], bias: bool = True, reference: bool = False
     ) -> None:
         if len(set(labels)) != len(labels) or not len(labels):
-            raise DataError(f"found the classes {list(labels)}, expected at least one and no duplicates")
+            raise DataError(f"there must be at least one class and no duplicates, not {list(labels)}")
         super().__init__(features, bias)
         self.labels, self.reference = list(labels), reference
         self._ids = {label: y for y, label in enumerate(self.labels)}
@@ -63,7 +63,7 @@ class Classes(FlatStructure):
 
     def _encoded(self, outputs: Any, n: int) -> IntArray:
         if len(outputs) != n:
-            raise DataError(f"there are {len(outputs)} labels for {n} examples")
+            raise DataError(f"there are {len(outputs)} labels, but {n} examples. Give one label per example.")
         codes = np.fromiter((self._ids.get(label, -1) for label in outputs), np.int64, n)
         for i in np.flatnonzero(codes < 0)[:1]:
             raise DataError(f"example {i}: unknown class {outputs[i]!r}, expected one of {self.labels}")

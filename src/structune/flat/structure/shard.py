@@ -65,11 +65,11 @@ class Design:
             matrix = matrix.copy()
             matrix.sum_duplicates()
         if matrix.ndim != 2:
-            raise DataError(f"found features of shape {matrix.shape}, expected one row per example")
+            raise DataError(f"features must have one row per example, not the shape {matrix.shape}")
         if not matrix.shape[0]:
-            raise DataError("found no examples, expected at least one")
+            raise DataError("there are no examples. Give at least one.")
         if matrix.shape[1] != len(names):
-            raise DataError(f"found {matrix.shape[1]} features, expected {len(names)}")
+            raise DataError(f"there must be {len(names)} features, not {matrix.shape[1]}")
         design = cls(matrix, bias)
         if not np.all(np.isfinite(matrix.data if design.is_sparse else matrix)):
             cells = scipy.sparse.coo_array(matrix)  # row by row, as the canonical format is
@@ -82,14 +82,14 @@ class Design:
     def check_stored(self, n_rows: int, n_features: int, bias: bool) -> None:
         """Raise `DataError` if a matrix from a file is damaged or has other features."""
         if self.bias != bias:
-            raise DataError(f"found features with bias={self.bias}, expected {bias}")
+            raise DataError(f"the features have bias={self.bias}, but the model has bias={bias}")
         if not self.is_sparse:
             check_finite("features", self.matrix, (n_rows, n_features))
             return
         matrix, kind = self.matrix, self.matrix.indices.dtype
         if matrix.shape != (n_rows, n_features) or kind not in (np.int32, np.int64):
-            expected = f"expected {(n_rows, n_features)} and integers"
-            raise DataError(f"found features of shape {matrix.shape} with columns of {kind}, {expected}")
+            expected = f"They must have the shape {(n_rows, n_features)} and integers."
+            raise DataError(f"features have the shape {matrix.shape} and columns of {kind}. {expected}")
         check_range("rows", matrix.indptr, kind, (n_rows + 1,), 0, matrix.data.size + 1)
         check_offsets(matrix.indptr.astype(np.int64), n_rows, matrix.data.size)
         check_range("columns", matrix.indices, kind, matrix.data.shape, 0, n_features)
@@ -314,7 +314,9 @@ class FlatStructure(Structure):
     def check_shard(self, shard: FlatShard) -> None:
         shard.design.check_stored(len(shard), len(self.feature_names), self.bias)
         if shard.n_scores != self.n_scores:
-            raise DataError(f"found {shard.n_scores} scores of an example, expected {self.n_scores}")
+            raise DataError(
+                f"the shard has {shard.n_scores} scores per example, but the model has {self.n_scores}"
+            )
 
     def _known(self, shard: FlatShard, outputs: Any = None) -> Array:
         """The outputs given, or else those of the shard; `DataError` if it has none."""

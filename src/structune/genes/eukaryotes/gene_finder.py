@@ -51,7 +51,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": negative log-probability of the annotated genes.
         "margin": margin loss; its cost counts the bases with a wrong label. "ramp": the ramp loss, which
-        limits the influence of examples that are far off. Others are objects of `structune.learning`.
+        limits the influence of examples that are far off. Or a loss object, such as
+        `structune.learning.MarginLoss`.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
         (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default tuned. Without
@@ -84,7 +85,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     donors : sequence of {"GT", "GC"}
         First two bases of introns; several may be given.
     constraints : None, "validation", or a ValidationConstraints
-        Constraints that training must meet (Chen et al. 2009). "validation": those of
+        Constraints that training must meet (Chen et al. 2009). "validation":
         `structune.learning.ValidationConstraints` with its defaults. Needs the log loss. If no weights can
         find all genes of a validation set, the weights shrink and the probabilities become meaningless. With
         `tuning`, penalties are tuned first, without the constraints.
@@ -99,7 +100,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them anew.
+        tuners choose them again.
     verbose : int
         Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
@@ -302,7 +303,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         hint_weight : float
             Log odds, up to 1000, that an intron hint of ten or more reads, or a CDS hint of a hundred bases,
             adds to the score of genes that agree with it. Hints with less support add less, in proportion to
-            log(1 + support). Of several hints for one site or base only the best counts.
+            log(1 + support). Only the best of several hints for one site or base counts.
         avoid : list of lists of (int, int), optional
             Regions of each sequence without coding bases: start and end, as `read_regions` returns them.
         unused : dict of str to Counter of str, optional

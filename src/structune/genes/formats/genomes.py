@@ -82,7 +82,8 @@ def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S
     """Each annotation with the file of its sequences, if those have files of their own."""
     if sequences and len(sequences) != len(annotations):
         raise DataError(
-            f"there are {len(sequences)} sequence files for {len(annotations)} annotations: give one for each"
+            f"there are {len(sequences)} sequence files, but {len(annotations)} annotations. "
+            "Give one for each."
         )
     return zip_longest(annotations, sequences)
 

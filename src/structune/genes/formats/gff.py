@@ -82,7 +82,7 @@ class _Key(NamedTuple):
 
 
 def read_annotation(source: Source | Lines) -> GeneAnnotation:
-    """Read the genes of a GFF3 or GTF file; the first feature tells the format.
+    """Read the genes of a GFF3 or GTF file. The format is detected from the first feature.
 
     Parameters
     ----------
@@ -209,13 +209,14 @@ def _name_of(escaped: str) -> str:
 def read_gtf(source: Source | Lines) -> GeneAnnotation:
     """Read the genes of a GTF file.
 
-    The CDS lines of one ``transcript_id`` form a transcript. Its ``stop_codon`` lines are added if they lie
-    beside the coding parts, as in standard GTF, and not within them, as in GTF of AUGUSTUS. Features without
-    CDS are ignored; there is a warning if the file has nothing else.
+    The CDS lines of one ``transcript_id`` form a transcript. In standard GTF the stop codon lies outside the
+    CDS, and its ``stop_codon`` lines are added. In GTF from AUGUSTUS it lies inside the CDS, and
+    nothing is added. Features without CDS are ignored; there is a warning if the file has nothing else.
 
     These genes are skipped and listed in `GeneAnnotation.skipped`: incomplete genes (a phase other than 0 at
-    the start, the tags of Ensembl, or no ``start_codon`` or ``stop_codon`` although others in the file have
-    them); parts on two contigs or strands; overlapping parts; and phases that contradict the lengths.
+    the start, an Ensembl tag such as ``cds_start_NF``, or no ``start_codon`` or ``stop_codon``
+    although others in the file have them); parts on two contigs or strands; overlapping parts; and phases
+    that contradict the lengths.
 
     Parameters
     ----------

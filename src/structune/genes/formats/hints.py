@@ -199,7 +199,7 @@ def _tell_unused(name: str, what: str, used: Counter[str], unused: Counter[str],
     if not used and unused:
         raise DataError(f"{name}: none of {n:,} features is a {what}: {', '.join(most + more)}. {rule}")
     if not used:
-        warn(f"{name}: the file has no features, so no {what}", UnusedEvidenceWarning)
+        warn(f"{name}: the file has no features and is ignored: no {what} was found", UnusedEvidenceWarning)
     elif unused:
         warn(
             f"{name}: {n:,} of {n + used.total():,} lines are not used: {', '.join(most + more)}. "

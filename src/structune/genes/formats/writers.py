@@ -40,8 +40,8 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript], model: str = "
     Each gene has a gene line, an mRNA line per transcript, and CDS lines with phases. IDs begin with
     ``gene:``, ``transcript:`` and ``CDS:``. Genes and mRNAs span the coding parts. The score of a gene is the
     best score of its transcripts. Partial genes are marked by ``partial``, ``start_range`` and ``end_range``,
-    as by NCBI. CDS lines have the genetic code as ``transl_table``, mRNA lines the notes. A comment below the
-    first line has the version of structune and the model.
+    as by NCBI. CDS lines give the genetic code as ``transl_table``. mRNA lines contain the notes. A
+    comment after the first line names the structune version and the model.
 
     Parameters
     ----------

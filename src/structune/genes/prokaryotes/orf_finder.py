@@ -253,13 +253,13 @@ def nearest(
 
 
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
-    """Return the genetic code that suits a genome: that of the model, 11, or 4 (TGA is not a stop codon).
+    """Return the genetic code that suits a genome: the code of the model, 11, or 4 (TGA is not a stop codon).
 
-    Codes are compared by the expected number of bases in genes (see `nearest_node`); for a tree, by that of
-    its best node. 4 is preferred to 11 if it has more than 1.15 times as many. The preferred code replaces
-    that of the model, if its stop codons differ, under two conditions: there are at least 50,000 bases, more
-    than 40 % of them expected in genes; and this number is more than 1.15 times that of the model's code, or
-    1.03 times if the model's code has the stop codons of 4.
+    Codes are compared by the expected number of bases in genes (see `nearest_node`); a tree counts with
+    its best node. Code 4 is preferred to 11 if it has more than 1.15 times as many. The preferred code
+    replaces the code of the model if their stop codons differ and two conditions hold: there are at least
+    50,000 bases, more than 40 % of them expected in genes; and the expected number is more than 1.15 times
+    the number with the model's code, or 1.03 times if the model's code has the same stop codons as 4.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         5; by default 2 folds. An example has about five genes. Or a scikit-learn splitter, or its splits.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them anew.
+        tuners choose them again.
     random_state : int
         Random seed of the held-out splits.
     verbose : int

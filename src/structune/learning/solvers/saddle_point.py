@@ -99,7 +99,7 @@ def minimize_saddle_point(
         Initial beta; zero by default, so that the first round minimizes f.
     schedule : {"balanced", "doubling"}
         How multipliers are raised. "balanced": when h_j is first violated, beta_j is set so that the gradient
-        of its penalty is a tenth of that of f at w = 0; then it doubles. "doubling", as in the paper:
+        of its penalty is a tenth of that of f at w = 0; then it doubles. "doubling" (Chen et al. 2009):
         beta_j += c max(0, h_j - gamma), with c doubling from 1e-9 (equations 15 and 16); needs more rounds.
     tolerance : float
         A round ends when the norm of the gradient is at most this times that at w = 0. As gradients at kinks

@@ -24,21 +24,21 @@ _Point = tuple[FloatArray, FloatArray]
 class GridTuner:
     """Tuner that tries all precisions of a grid and keeps the one with the lowest held-out loss.
 
-    Of equally good precisions it keeps the highest. The precision (inverse prior variance) is the L2 penalty.
-    With an l1 penalty (elastic net) it tries all pairs of a precision and a factor of the l1 penalty. Margin
-    and ramp losses are bounds on the cost of predictions; for these the held-out cost itself decides.
+    If precisions are equally good, the highest is kept. The precision (inverse prior variance) is the L2
+    penalty. With an l1 penalty (elastic net) it tries all pairs of a precision and a factor of the l1
+    penalty. Margin and ramp losses are bounds on the cost of predictions; for these the held-out cost itself
+    decides.
 
     Parameters
     ----------
     values : sequence of float
-        Precisions to try; by default 2^-10 .. 2^10, as in the papers.
+        Precisions to try; by default 2^-10 .. 2^10, as in Do et al. (2007).
     product : bool
         Whether to try all combinations of values, one value per group. By default all groups share one value.
     l1 : sequence of float
         Factors of the l1 penalty to try. In falling order with `warm`, they form a regularization path.
     warm : bool
-        Start each fit from the weights of the previous one. By default each fit starts at zero, as in the
-        papers.
+        Start each fit from the weights of the previous one. By default each fit starts at zero.
     fit_tolerance : float
         Tolerance of the fits.
     refit : bool

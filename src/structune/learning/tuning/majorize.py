@@ -66,9 +66,9 @@ class MajorizeTuner:
     ----------
     alpha, beta : float
         Shape and rate of the Gamma prior of each precision. By default, beta is 1 if all weights count, as in
-        the paper, and 0.01 with the effective number of weights, so that groups can be switched off.
+        Foo et al. (2009), and 0.01 with the effective number of weights, so that groups can be switched off.
     count : {"auto", "all", "effective"}
-        Definition of n_j. "all": the number of weights of the group, as in the paper. "effective": the number
+        Definition of n_j. "all": the number of weights of the group. "effective": the number
         that the data determine, n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992). If a Hessian matrix is too costly,
         its upper bound is used: sum_i h_i / (C_j + h_i) over the weights of the group, with h the diagonal of
         H. Structures without a Hessian matrix get two updates then. "auto": "effective" if there are fewer
@@ -76,7 +76,7 @@ class MajorizeTuner:
         group), or if "all" collapses, that is, if the fit loses half of the first fit's gain over w = 0.
         Losses with kinks have no effective numbers.
     start : float, optional
-        Initial precision of every group. By default 1, as in the paper; in regression, where features may
+        Initial precision of every group. By default 1; in regression, where features may
         have any unit, the mean square of the group's features.
     max_iterations : int
         Maximum number of updates.

@@ -143,8 +143,7 @@ class TuningProblem:
         loss : Loss
             Loss that training minimizes.
         data : Shard or ShardFolder
-            Training examples. Of a folder, whole folds are held out, as they were assigned when it was
-            written.
+            Training examples. With a folder, the folds that were assigned at writing are held out whole.
         groups : Groups
             Groups of the weights.
         splits : bool
@@ -205,7 +204,10 @@ def _splits_of_folds(data: ShardFolder, cv: Any, wanted: bool) -> _Dealt:
     if not wanted:
         return every, [], ""
     if len(every) < max(2, cv):
-        raise DataError(f"{data.path}: the folder has {len(every)} folds, but cv needs {max(2, cv)}")
+        raise DataError(
+            f"{data.path}: the folder has {len(every)} folds, but cv needs {max(2, cv)}. Use a smaller cv, "
+            "or write the folder with more folds."
+        )
     # a share takes some folds together, at least one, and not all; a number takes as many, each in turn
     n = min(len(every) - 1, max(1, round(cv * len(every))))
     parts = [every[:n]] if cv < 1 else [[fold] for fold in every[: int(cv)]]

@@ -101,7 +101,9 @@ class Ranking(Structure):
         return Groups.by_name([template_of(name) for name in self.feature_names])
 
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> RankingShard:
-        """Encode the documents of queries as a shard; the known output sorts them by relevance.
+        """Encode queries and their documents as a shard.
+
+        The true output of a query is its documents sorted by relevance.
 
         Parameters
         ----------
@@ -120,7 +122,7 @@ class Ranking(Structure):
             raise DataError(f"feature matrix (one document per row): {error}") from error
         queries, offsets = check_queries(inputs[1])
         if queries.size != len(design):
-            raise DataError(f"there are {queries.size} query ids for {len(design)} documents")
+            raise DataError(f"there are {queries.size} query ids, but {len(design)} documents")
         weights = check_weights(weights, offsets.size - 1)
         if outputs is None:
             return RankingShard(weights, offsets, design, np.empty(0), np.empty(0), np.empty(0, np.int64))
@@ -194,9 +196,10 @@ class Ranking(Structure):
         return positions, total + cost * self.cost(shard, positions)
 
     def best_equivalent(self, w: FloatArray, shard: RankingShard) -> tuple[IntArray, FloatArray]:
-        """The best order that sorts by relevance; documents of equal relevance are sorted by w . x.
+        """Return the highest-scoring order that is sorted by relevance.
 
-        Other orders may also have cost 0: they differ after position k, or, in "letor", in positions 1 and 2.
+        Documents of equal relevance are sorted by score. Orders that differ only after position k also have
+        cost 0. With convention="letor", so do orders that differ only in positions 1 and 2.
         """
         scores, gains = self.scores(w, shard), self._with_relevances(shard).gains
         return self._scored(scores, shard, sorted_positions(shard.offsets, -gains, -scores))

@@ -155,7 +155,7 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
     target : path or file object, binary or text
     records : iterable of RNARecord
     format : {"fasta", "dot_bracket", "bpseq", "ct"}, optional
-        Format of the file; by default that of the ending of the name, as in `read_rna`.
+        Format of the file; by default taken from the ending of the name, as in `read_rna`.
 
     Raises
     ------

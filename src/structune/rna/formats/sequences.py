@@ -384,6 +384,8 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
         if number:
             yield number, text
     if n_masked:
-        told = f"lines of x below {n_masked:,} sequences, of the same length, are read as masked bases"
-        why = "because other sequences have none; to read constraints use --constraints"
-        warn(f"{lines.name}: {told}, {why}")
+        told = (
+            f"{n_masked:,} sequences are followed by a line of x of the same length. These lines are read as "
+        )
+        why = "masked bases, because the other sequences have no such line. If they are constraints, use "
+        warn(f"{lines.name}: {told}{why}--constraints.")

@@ -498,7 +498,7 @@ class RNA(Structure):
         return np.concatenate(found, axis=1) if found else np.empty((n, 0), np.int64)
 
     def dimer_probabilities(self, w: FloatArray, shard: RNAShard) -> FloatArray:
-        """Of sequences of two strands, how probably a pair joins these; shape (n_sequences,).
+        """Return the probability that a pair joins the two strands of each sequence, shape (n_sequences,).
 
         Raises
         ------

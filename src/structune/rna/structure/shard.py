@@ -146,7 +146,7 @@ def encode(
     """As `RNA.encode`."""
     for what, given in (("structures", outputs), ("constraints", constraints)):
         if given is not None and len(given) != len(inputs):
-            raise DataError(f"there are {len(given)} {what} for {len(inputs)} sequences")
+            raise DataError(f"there are {len(given)} {what}, but {len(inputs)} sequences")
     letters = parse_sequences(inputs)
     for s, codes in enumerate(letters):
         if STRANDS in inputs[s]:

@@ -76,7 +76,7 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
         Observed features, as from `simulate_hmm`.
     encoding : {"value", "indicator"}
         "value": one attribute for each feature and value, so that each pair of a state and a feature's
-        value has a potential of its own, as in the paper. "indicator": ``x{j}=1`` only, present where the
+        value has a potential of its own. "indicator": ``x{j}=1`` only, present where the
         feature is 1.
 
     Raises
@@ -104,6 +104,6 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
 def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
     """Map each attribute name from `hmm_attributes` to its group of weights, ``relevant`` or ``noise``.
 
-    These are the groups of the paper; its third group is the transitions.
+    The transitions form a third group.
     """
     return {name: "relevant" if int(name[1:].partition("=")[0]) < n_relevant else "noise" for name in names}

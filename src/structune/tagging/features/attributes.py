@@ -191,7 +191,7 @@ class AttributeTable:
 
     @property
     def shape(self) -> tuple[int]:
-        """Number of sequences, as a shape of one axis."""
+        """Shape of the table as a tuple, ``(n_sequences,)``."""
         return (len(self),)
 
     @property
@@ -320,7 +320,7 @@ class AttributeTable:
         return AttributeTable(self.lengths, self.indptr, columns[self.indices], self.values, names)
 
     def take(self, sequences: Any) -> AttributeTable:
-        """Return the table of some sequences, selected as in NumPy; all columns stay."""
+        """Return a table of the selected sequences (an index as in NumPy) with all columns."""
         sequences = np.atleast_1d(np.arange(len(self))[sequences])
         rows = segment_indices(offsets_of(self.lengths), sequences)
         entries = segment_indices(self.indptr, rows)

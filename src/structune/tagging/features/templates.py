@@ -54,7 +54,7 @@ _WORDS_AND_TAGS = "{0}[0]|{1}[-1..1] {0}[-1]|{1}[0] {0}[1]|{1}[0]"
 
 
 class Template(ABC):
-    """Rule that computes at most one attribute for each token; ``str(template)`` is its text."""
+    """Rule that computes at most one attribute for each token. ``str(template)`` returns its text."""
 
     @abstractmethod
     def read(self, corpus: _Corpus) -> Categorical:
@@ -208,7 +208,7 @@ def parse_template(text: str) -> Template:
     Raises
     ------
     DataError
-        The text is not a template. Windows are several templates: see `parse_templates`.
+        The text is not a single template. For a window such as ``w[-2..2]``, use `parse_templates`.
     """
     if text in ("__BOS__", "__EOS__"):
         return Boundary(text)
@@ -256,7 +256,7 @@ def window(column: str, first: int, last: int) -> list[Token]:
 def extract(
     templates: str | Iterable[str | Template], columns: Mapping[str, Sequence[str]], lengths: Any
 ) -> AttributeTable:
-    """Compute the attributes of the tokens of many sequences by templates.
+    """Apply templates to many sequences and return the attributes of their tokens.
 
     Parameters
     ----------

@@ -285,7 +285,7 @@ class ExonGraph(Structure):
         """The paths of all sequences, one after the other; refuses sizes and columns that are not theirs."""
         paths = [np.asarray(path) for path in outputs]
         if len(paths) != sizes.size:
-            raise DataError(f"there are {len(paths)} paths for {sizes.size} sequences")
+            raise DataError(f"there are {len(paths)} paths, but {sizes.size} sequences")
         for s, (path, n) in enumerate(zip(paths, sizes.tolist(), strict=True)):
             if path.shape != (n,):
                 raise DataError(f"sequence {s}: the path has the shape {path.shape}, but must have ({n},)")
@@ -490,7 +490,7 @@ class ExonGraph(Structure):
     def marginals(
         self, w: FloatArray, shard: ExonShard, evidence: Sequence[Evidence] | None = None
     ) -> FloatArray:
-        """The probability of each column at each position, shape (n_positions, n_columns)."""
+        """Return the probabilities of hidden states (columns), shape (n_positions, n_columns)."""
         found = [np.empty((0, self.weights.n_columns))]
         for sequence in self._scored(shard, self._learned.spread(w), None, evidence):
             found.append(self._uses(sequence, sequence.backward(*sequence.forward()))[:-1])

@@ -296,8 +296,8 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
 class Scaling:
     """Weights of an exon graph that are made of scales of tables, and deviations.
 
-    A table has the log odds of words, signals and lengths in genes. Each type of evidence has one scale, and
-    signals and lengths may deviate.
+    A table contains the log odds of words, signals and lengths in genes. Each type of evidence has one
+    scale, and signals and lengths may deviate.
     """
 
     weights: ExonWeights
