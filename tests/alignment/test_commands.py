@@ -92,7 +92,7 @@ def test_align_pairs(files):
 def test_nucleotides_aligned_as_proteins_are_told_of(tmp_path, how):
     file = tmp_path / "two.fa"
     file.write_text(f">a\n{'ACGUN' * 6}RYS\n>b\n{'acgt' * 8}\n")
-    told = f"structune: {file}: the sequences look like DNA or RNA but are aligned as proteins: give --model"
+    told = f"structune: {file}: the sequences look like DNA or RNA but are aligned as proteins. Use --model"
     assert told in (found := run("align", *how, file, *QUIET).stderr)
     assert found.count("\n") == 1
     assert not run("align", *how, file, "--model", "NUC.4.4", *QUIET).stderr

@@ -188,7 +188,7 @@ WRONG = [
     ("rna", "forced", lambda a: a + 1e6, "forced scores"),
     ("genes", "letters", lambda a: (a + 1) % 4, "the words do not match"),
     ("genes", "words", lambda a: a[::-1], "the words do not match"),
-    ("genes", "nodes.left_position", lambda a: a[::-1], "left_position do not match the letters"),
+    ("genes", "nodes.left_position", lambda a: a[::-1], "left_position do not match the bases"),
     ("genes", "paths", lambda a: (a + 1) % 5, "the model cannot have a gene"),
     ("prokaryotic-genes", "bounds", lambda a: a + 3, "left_position"),
     ("prokaryotic-genes", "bounds", lambda a: a + np.arange(2), "whole codons|ends behind"),

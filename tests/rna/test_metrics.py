@@ -118,7 +118,7 @@ def test_bootstrap_of_any_statistic():
     assert (difference.value, difference.low, difference.high) == (2, 2, 2)
     with pytest.raises(DataError, match=r"\(50, 1\) and \(49, 1\)"):
         paired_difference(a, b[1:], lambda sums: sums[..., 0])
-    with pytest.raises(DataError, match="same shape"):
+    with pytest.raises(DataError, match="two equal shapes"):
         paired_difference(a[:0], b[:0], lambda sums: sums[..., 0])
 
 

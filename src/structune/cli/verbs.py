@@ -46,7 +46,7 @@ from structune.cli.terminal import (
     short_warnings,
 )
 from structune.errors import DataError, StructuneError
-from structune.files.provenance import model_name
+from structune.files.provenance import json_keys, model_name
 from structune.files.text import without_compression
 from structune.kinds import Kind, kind_of_place
 
@@ -515,7 +515,12 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
     known = task.read_known(files, reading, model, getattr(model, "extra_", {}))
     scores = task.score(model, known, scoring)
     if telling.json:
-        click.echo(json.dumps(scores.as_dict(), indent=2))
+        from structune.files.models import kind_in_file
+
+        # what is evaluated may also be the predictions of another program, which no model made
+        is_model = not Path(path).exists() or (Path(path).is_file() and kind_in_file(path) is not None)
+        made = json_keys(model_name(path) if is_model else "")
+        click.echo(json.dumps({**scores.as_dict(), **made}, indent=2))
     else:
         print_tables(*scores.tables())
     if telling.report is not None:

@@ -174,8 +174,7 @@ class Wanted:
     seed: int = _predicted(
         0,
         min=0,
-        help="Random seed for --samples. With the same seed a sequence gets the same samples, whichever "
-        "other sequences are folded.",
+        help="Random seed for --samples. Samples depend only on the seed and on their own sequence.",
     )
 
     @property
@@ -258,7 +257,7 @@ class Scoring:
     """Options of `evaluate`: which predictions are scored, and the curve."""
 
     gamma: float | None = option(None, min=0.0, help=_GAMMA)
-    curve: bool = option(False, help="Also score gamma = 2^-5 to 2^10, and the area below the curve.")
+    curve: bool = option(False, help="Also score gamma = 2^-5 to 2^10, and compute the area under the curve.")
     plot: Path | None = option(None, help="Draw the sensitivity-PPV curve to this file.")
     jobs: int = jobs_option("Evaluation")
     quiet: bool = quiet_option("Evaluation")

@@ -19,7 +19,7 @@ from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
 from structune.rna.formats.contrafold import read_contrafold
 from structune.rna.formats.sequences import RNARecord
-from structune.rna.options import Wanted, Writing
+from structune.rna.options import Source, Wanted, Writing
 from structune.rna.structure import rna
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
@@ -135,7 +135,7 @@ RECIPES = {
 @pytest.mark.parametrize("given", [None, Constraints(paired=np.linspace(-1.0, 1.0, N))], ids=["", "evidence"])
 @pytest.mark.parametrize("asked", RECIPES.values(), ids=RECIPES)
 def test_what_the_command_holds(asked, given):
-    recipe = Recipe(RNAFolder.pretrained().set_params(n_jobs=1), "pretrained", *asked)
+    recipe = Recipe(RNAFolder.pretrained().set_params(n_jobs=1), Source(), *asked)
     example = Example(RNARecord("a", SEQUENCE), "file", given, np.random.default_rng(0))
     recipe.fold([example])  # kernels are compiled
     held, taken = recipe.memory_of(example), peak_of(lambda: recipe.fold([example]))

@@ -309,9 +309,9 @@ class Alignment(Structure):
                 yield p, pair
 
     def memory_of(self, n: int, m: int, keep: bool | None = False) -> float:
-        """Bytes to align sequences of n and m residues; more with `keep`, for all probabilities.
+        """Return the bytes needed to align sequences of n and m residues.
 
-        `keep` is None if uses of gaps are counted, or paths traced.
+        With `keep` all match probabilities are stored; None is for counting gaps and for best paths.
         """
         return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 

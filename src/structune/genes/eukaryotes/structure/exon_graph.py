@@ -270,7 +270,7 @@ class ExonGraph(Structure):
         for name, expected in vars(nodes).items():
             found = getattr(shard.nodes, name)
             if not (found.dtype == expected.dtype and np.array_equal(found, expected)):
-                raise DataError(f"the {name} do not match the letters")
+                raise DataError(f"the {name} do not match the bases of the sequences")
         self._check_paths(shard)
 
     def _read(self, letters: Sequence[NDArray[np.int8]]) -> tuple[Array, Array, NodeArrays]:

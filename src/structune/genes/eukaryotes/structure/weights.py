@@ -294,7 +294,7 @@ def intron_lengths(lengths: ArrayLike) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Weights of an exon graph that are made of scales of tables, and deviations.
+    """Weights of an exon graph as one scale for each table of log odds, plus deviations.
 
     A table contains the log odds of words, signals and lengths in genes. Each type of evidence has one
     scale, and signals and lengths may deviate.
