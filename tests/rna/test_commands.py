@@ -578,7 +578,7 @@ def test_structures_that_are_not_used_are_told_once(files, tmp_path):
     ):
         told = run(*args, *inputs, stdin=text).stderr
         assert told.count("\n") == 1
-        assert f": {n} known structures are ignored. Use structune score to score them" in told
+        assert f": {n} known structures are ignored. Score them with structune score" in told
     assert not run(*args, "--constraints", stdin="GGGAAACCC\n(((...)))\n").stderr
 
 

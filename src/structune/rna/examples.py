@@ -112,7 +112,8 @@ def read_sequences(
         say(f"{some_of([*empty], _MOST_NAMED)}: {empty.total():,} empty sequences")
     if unused:
         told = f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are ignored"
-        say(f"{told}. Use structune score to score them, or --constraints to enforce those of dot-bracket files")
+        advice = "Score them with structune score, or enforce those of dot-bracket files with --constraints"
+        say(f"{told}. {advice}")
 
 
 # --- reactivities -------------------------------------------------------------------------------------------
