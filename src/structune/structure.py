@@ -88,6 +88,8 @@ class Groups:
     def with_others(self, given: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the same numbers, with None in place of the name of merged templates."""
         is_merged = {name: str(name).startswith(MERGED) and name not in self.names for name in given}
+        if sum(is_merged.values()) + (None in given) > 1:
+            raise DataError(f"several numbers for all other groups: {[*given]}. Give one of them")
         return {None if is_merged[name] else name: number for name, number in given.items()}
 
     @classmethod

@@ -63,6 +63,8 @@ def test_compressed_files(tmp_path, pack, monkeypatch):
     path.write_bytes(packed[:-6])
     with pytest.raises(DataError, match=r"a\.txt: the \w+ file is damaged"):
         list(Lines(path))
+    path.write_bytes(b"BZhou\ta\n")  # what begins like one and is none
+    assert [line for _, line in Lines(path)] == ["BZhou\ta"]
     if pack is zstd:
         path.write_bytes(packed)
         monkeypatch.setitem(sys.modules, "zstandard", None)

@@ -87,8 +87,8 @@ def test_nothing_is_loaded_from_elsewhere(page):
             assert attrs.get(name, "data:").startswith(("data:", "#")), (tag, attrs)
     (policy,) = (meta for meta in found.of("meta") if "http-equiv" in meta)
     assert policy["content"].startswith("default-src 'none'")
-    assert [link["href"] for link in found.of("a")] == ["#one", "#two"]
-    assert [section["id"] for section in found.of("section")] == ["one", "two"]
+    assert [link["href"] for link in found.of("a")] == ["#section-1", "#section-2"]
+    assert [section["id"] for section in found.of("section")] == ["section-1", "section-2"]
 
 
 def test_wide_pictures_scroll_before_they_are_too_small_to_read(page):

@@ -72,7 +72,9 @@ class AlignmentReport:
             self._drawn.append(Section(title, blocks))
 
     def write(self, path: Path, output: Path | None, is_cut: bool = False) -> None:
-        """Write the page; `output` has the alignments."""
+        """Write the page, unless nothing was aligned before an error; `output` has the alignments."""
+        if is_cut and not self._n:
+            return
         unit = "pairs" if self._are_pairs else "families"
         told = f"{self._n:,} {unit} of {self._n_sequences:,} sequences aligned"
         if self._n == 1:

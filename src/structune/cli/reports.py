@@ -93,6 +93,8 @@ def headline_of(table: Table) -> str:
     """The first row of a table of scores, or that of all together, in one line."""
     header, *columns = table.columns
     names = [str(cell) for cell in header.cells]
+    if not names:
+        return str(table.title or "")
     firsts = [name.split(" ")[0] for name in names]
     row = next((firsts.index(word) for word in ("all", "pooled", "mean") if word in firsts), 0)
     numbers = [f"{c.header} {list(c.cells)[row]}" for c in columns if str(list(c.cells)[row])]

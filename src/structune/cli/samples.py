@@ -6,6 +6,7 @@ they do on real data, and small enough that every command ends within seconds.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def write_sample(name: str, folder: Path) -> tuple[list[Path], list[str]]:
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return list(files), [command.replace("{}", str(folder)) for command in sample.commands]
+    return list(files), [command.replace("{}", shlex.quote(str(folder))) for command in sample.commands]
 
 
 # --- RNA --------------------------------------------------------------------------------------------------

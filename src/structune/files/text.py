@@ -17,6 +17,7 @@ from structune.files.looks_like import HEAD, named_by_look
 
 _BUFFER = 1 << 16
 _MOST_LINE = 1 << 30  # bytes: the longest chromosomes with a line to themselves have about as many
+_FEW_PACKED = 1 << 8  # bytes of Zstandard at a time
 _MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of compressed files: text is seldom packed to less than a 50th
 
 
@@ -55,25 +56,27 @@ class _Zstandard:
             ) from None
         self._file: Any = file
         self._begin: Any = lambda: zstandard.ZstdDecompressor().decompressobj()
-        self._frame, self._data = self._begin(), b""
+        self._frame, self._data, self._at = self._begin(), b"", 0
 
     def read1(self, size: int) -> bytes:
-        while not self._data:
+        while self._at >= len(self._data):
             is_over = self._frame.eof
-            packed = (self._frame.unused_data if is_over else b"") or self._file.read1(1 << 12)
+            packed = (self._frame.unused_data if is_over else b"") or self._file.read1(_FEW_PACKED)
             if not packed:
                 if is_over:
                     return b""
                 raise EOFError("it is truncated")
             self._frame = self._begin() if is_over else self._frame
-            self._data = self._frame.decompress(packed)
-        data, self._data = self._data[:size], self._data[size:]
+            # a block of four bytes may unpack to 128 kB
+            self._data, self._at = self._frame.decompress(packed), 0
+        data = self._data[self._at : self._at + size]
+        self._at += len(data)
         return data
 
 
 _COMPRESSIONS: tuple[tuple[bytes, str, Callable[[IO[bytes]], Any]], ...] = (  # by their first bytes
     (b"\x1f\x8b", "gzip", lambda file: gzip.GzipFile(fileobj=file)),
-    (b"BZh", "bzip2", _bzip2),
+    *((b"BZh%d" % level, "bzip2", _bzip2) for level in range(1, 10)),
     (b"\xfd7zXZ\x00", "xz", _xz),
     (b"\x28\xb5\x2f\xfd", "Zstandard", _Zstandard),
 )

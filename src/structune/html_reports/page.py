@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -129,11 +128,6 @@ class Section:
 
     title: str
     blocks: Sequence[Block] = field(default_factory=list)
-
-    @property
-    def anchor(self) -> str:
-        """The name of the section in links within the page."""
-        return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
 
 def from_terminal(table: rich.table.Table) -> Table:

@@ -73,7 +73,9 @@ class FoldReport:
             self._folds.append(Fold(title, list(self._drawn(folded, n)), is_open=not self._folds))
 
     def write(self, path: Path, output: Path | None, is_cut: bool = False) -> None:
-        """Write the page; `output` has the structures."""
+        """Write the page, unless nothing was folded before an error; `output` has the structures."""
+        if is_cut and not self._n:
+            return
         told = f"{self._n:,} sequence{'s' * (self._n != 1)} folded"
         if self._kind:
             told += f", {self._n_structures:,} structures" + " sampled" * (self._kind == "sample")

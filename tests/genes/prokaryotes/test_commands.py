@@ -210,13 +210,14 @@ def test_bad_sequences_are_skipped(files, model, tmp_path):
 
 
 def test_evaluate(files, model, tmp_path):
-    by_model = succeed("evaluate", "genes", model, files / "test.gb", "--json")
+    shown = json.loads(succeed("evaluate", "genes", model, files / "test.gb", "--json"))
+    assert shown.pop("model") == model.name
     succeed("genes", files / "test.fa", "-m", model, "-o", tmp_path / "found.gff3", *QUIET)
-    assert succeed("evaluate", "genes", tmp_path / "found.gff3", files / "test.gff3", "--json") == by_model
+    args = ["evaluate", "genes", tmp_path / "found.gff3", files / "test.gff3", "--json"]
+    assert json.loads(succeed(*args)) == shown
     true, found = {each.name: each.transcripts for each in TEST}, predicted(structune.load(model))
     expected = gene_scores(stop_codons(true), stop_codons(found)).exon._asdict()
-    shown = json.loads(by_model)
-    assert list(shown) == ["nucleotide", "exon", "transcript", "gene", "stop codon"]
+    assert list(shown) == ["nucleotide", "exon", "transcript", "gene", "stop codon", "structune"]
     assert {name: shown["stop codon"][name] for name in expected} == expected
 
 
