@@ -151,6 +151,19 @@ def _report(request: Request, are_pairs: bool) -> AlignmentReport | None:
     return AlignmentReport(model_name(request.model), are_pairs)
 
 
+def _done(work: Callable[[], None], request: Request, report: AlignmentReport | None) -> int:
+    """Work to the end, or to Ctrl-C, and write the page then; returns the exit code."""
+    code = 0
+    try:
+        work()
+    except KeyboardInterrupt:
+        say("interrupted")
+        code = INTERRUPTED
+    if request.report is not None and report is not None:
+        report.write(request.report, request.output, is_cut=code != 0)
+    return code
+
+
 def _name(target: str, request: Request) -> str:
     """The name of a file of results on the page."""
     return f"alignment{_USUAL[request.written_as]}" if target == "-" else target
@@ -185,8 +198,9 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
         x, y = named[1]
         return aligner.memory_of(len(x), len(y), keep=request.plot is not None)
 
-    report, target, code = _report(request, are_pairs=True), str(request.output or "-"), 0
-    try:
+    report, target = _report(request, are_pairs=True), str(request.output or "-")
+
+    def work() -> None:
         with (
             open_text(target) as out,
             Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
@@ -204,12 +218,8 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
                         report.add(" and ".join(named[0]), named[0], rows, confidence)
                 out.flush()
                 progress.advance(len(batch))
-    except KeyboardInterrupt:
-        say("interrupted")
-        code = INTERRUPTED
-    if request.report is not None and report is not None:
-        report.write(request.report, request.output, is_cut=code != 0)
-    return code
+
+    return _done(work, request, report)
 
 
 def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
@@ -273,12 +283,13 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
         if not proteins:
             raise DataError(f"{path}: the file has no sequences")
         _check_letters(path, proteins, aligner)
-    targets, report, code = _targets(request, files, paths), _report(request, are_pairs=False), 0
+    targets, report = _targets(request, files, paths), _report(request, are_pairs=False)
     for told in (told for sequences in read for told in sequences.told):
         say(told)
     sizes = [len(sequences.proteins) for sequences in read]
     path_of = drawing_paths(request.plot, several=len(sizes) > 1 or max(sizes) > 2)
-    try:
+
+    def work() -> None:
         with Progress(not request.quiet, sum(sizes), stage="align", unit="sequences") as progress:
             for (path, proteins, _), target in zip(read, targets, strict=True):
                 names = [p.name for p in proteins]
@@ -298,12 +309,8 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
                     title = "Alignment" if path == "-" else stem(Path(path))
                     report.results.add(_name(target, request), text)
                     report.add(title, names, found.rows, found.confidence, found)
-    except KeyboardInterrupt:
-        say("interrupted")
-        code = INTERRUPTED
-    if request.report is not None and report is not None:
-        report.write(request.report, request.output, is_cut=code != 0)
-    return code
+
+    return _done(work, request, report)
 
 
 def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from structune.alignment.multiple import MultipleAlignment
 from structune.alignment.plots import plot_guide_tree
 from structune.cli.reports import Results, write_sections_page
-from structune.html_reports.page import Block, Columns, Fold, Section, Text, make_table
+from structune.html_reports.page import Block, Columns, Fold, Section, Text, first_rows, make_table
 from structune.html_reports.pictures import histogram, picture
 from structune.plots.figure import shortened
 from structune.structure import FloatArray
@@ -96,9 +96,7 @@ class AlignmentReport:
         texts = ["first", "second"] if self._are_pairs else ["family"]
         numbers = ["residues (first)", "residues (second)"] if self._are_pairs else ["sequences"]
         numbers += ["columns", "identity", "confidence"]
-        blocks: list[Block] = [Text(_IDENTITY)]
-        if self._n > len(self._rows):
-            blocks.append(Text(f"The table has the first {len(self._rows):,} of {self._n:,} {unit}."))
+        blocks: list[Block] = [Text(_IDENTITY), *first_rows(len(self._rows), self._n, unit)]
         if self._n > _MOST_DRAWN:
             blocks.append(Text(f"The first {_MOST_DRAWN} of {self._n:,} {unit} are drawn below."))
         return Section(unit.title(), [*blocks, make_table("", texts, numbers, self._rows, _MOST_ROWS)])

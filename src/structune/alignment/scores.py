@@ -118,6 +118,7 @@ def _wrapped(rows: tuple[str, str]) -> str:
 def score_pairs(
     aligner: SequenceAligner, known: Sequence[KnownPair], gamma: float | None = None
 ) -> PairScores:
+    """Align the pairs, and compare the predicted alignments with the known ones."""
     predicted = aligner.predict([each.pair for each in known], gamma)
     scores = alignment_scores([each.rows for each in known], predicted)
     identities = np.array([identity(each.known, each.pair) for each in known])

@@ -35,6 +35,7 @@ Pretrained models for RNA, proteins and genes are included: try `structune fold`
 
 Results go to standard output, progress and errors to standard error."""
 _DEFAULT = "tagging"
+# the keys of `structune.cli.samples.SAMPLES`, which imports NumPy: --help comes without it
 _SAMPLES = ("rna", "tagging", "alignment", "genes", "ranking", "classifier")
 _SELDOM = 50_000  # new objects between looks for garbage, which else are a tenth of a start, and find nothing
 _SETTINGS = {"help_option_names": ["-h", "--help"]}

@@ -76,9 +76,17 @@ class Examples:
 class Scores(Protocol):
     """Scores of predictions: as tables for the terminal, as JSON, and as sections of a report."""
 
-    def tables(self) -> list[Table]: ...
-    def as_dict(self) -> Mapping[str, Any]: ...
-    def sections(self) -> Iterable[Section]: ...
+    def tables(self) -> list[Table]:
+        """The scores as tables for the terminal."""
+        ...
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """The scores as values that JSON can hold."""
+        ...
+
+    def sections(self) -> Iterable[Section]:
+        """The errors, as sections of a report."""
+        ...
 
 
 class Predictions(Protocol):

@@ -13,7 +13,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.html_reports.page import Block, Fold, Section, Text, make_table
-from structune.html_reports.pictures import chart, histogram
+from structune.html_reports.pictures import Probabilities, chart
 from structune.plots.figure import ACCENT, integer_ticks
 from structune.structure import Array, FloatArray
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_ROWS, _MOST_OPEN, _MOST_UNSURE, _MOST_CLASSES = 300, 30, 50, 100  # of tables
-_N_STEPS = 100  # of probabilities in the histogram
 _MOST_VALUES, _N_BARS = 100_000, 30  # of numbers in the histogram
 
 
@@ -66,7 +65,7 @@ class ClassReport(RowReport):
     def __init__(self, model: Any) -> None:
         super().__init__(model)
         self._counts, self._sums = Counter[str](), defaultdict[str, float](float)
-        self._steps, self._unsure = np.zeros(_N_STEPS), list[tuple[float, int, Sequence[str]]]()
+        self._probabilities, self._unsure = Probabilities(), list[tuple[float, int, Sequence[str]]]()
 
     def _add(self, X: Any) -> None:
         labels = list(map(str, self._model.predict(X).tolist()))
@@ -79,8 +78,7 @@ class ClassReport(RowReport):
         best = p.max(axis=1)
         for label, share in zip(labels, best.tolist(), strict=True):
             self._sums[label] += share
-        steps = np.minimum((_N_STEPS * best).astype(np.int64), _N_STEPS - 1)
-        self._steps += np.bincount(steps, minlength=_N_STEPS)
+        self._probabilities.add(best)
 
         def row(k: int) -> Sequence[str]:
             first, second = np.argsort(-p[k], kind="stable")[:2]
@@ -110,8 +108,7 @@ class ClassReport(RowReport):
         texts, numbers = ["class"], ["row"]
         if has_p:
             told = "Number of rows by the probability of their predicted class."
-            middles = (np.arange(_N_STEPS) + 0.5) / _N_STEPS
-            blocks.append(histogram(middles, "probability", "rows", told, self._steps))
+            blocks.append(self._probabilities.histogram("rows", told))
             texts, numbers = ["class", "next class"], ["row", "probability", "of the next"]
         yield Section("Classes", blocks)
         if has_p and self._n_rows > _MOST_UNSURE:

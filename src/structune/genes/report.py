@@ -13,7 +13,7 @@ from statistics import fmean
 from structune.cli.reports import Results, write_sections_page
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.plots import plot_genes
-from structune.html_reports.page import Block, Section, Text, make_table
+from structune.html_reports.page import Block, Section, Text, first_rows, make_table
 from structune.html_reports.pictures import histogram, picture
 from structune.plots.figure import shortened
 
@@ -119,16 +119,11 @@ class GeneReport:
             texts, rows = texts[:3], [(*row[:3], *row[4:]) for row in rows]
         table = make_table("", texts, numbers, rows, _MOST_ROWS)
         if self._genes:
-            yield Section("Genes", [*self._first(len(self._genes), "genes"), table])
+            yield Section("Genes", [*first_rows(len(self._genes), self._n["genes"], "genes"), table])
         if self._n["sequences"] > 1:
             table = make_table("", ["sequence"], ["bases", "genes", "coding"], self._sequences, _MOST_ROWS)
-            told = self._first(len(self._sequences), "sequences")
+            told = first_rows(len(self._sequences), self._n["sequences"], "sequences")
             yield Section("Sequences", [*told, table])
-
-    def _first(self, n_shown: int, what: str) -> list[Block]:
-        """A sentence about what the table leaves out."""
-        is_all = n_shown == self._n[what]
-        return [] if is_all else [Text(f"The table has the first {n_shown:,} of {self._n[what]:,} {what}.")]
 
 
 def _counted(n: int, what: str) -> str:

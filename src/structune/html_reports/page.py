@@ -149,6 +149,18 @@ def make_table(
     return Table(title, [*texts, *numbers], rows, [*[False] * len(texts), *[True] * len(numbers)])
 
 
+def bars_of(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Bars of `Table` from the origin 0, to the right or to the left: start and length, in percent."""
+    low, high = min([*values, 0.0]), max([*values, 0.0])
+    percent = 100 / max(high - low, 1e-300)
+    return [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values]
+
+
+def first_rows(n_shown: int, n: int, what: str) -> list[Block]:
+    """A sentence about what a table leaves out, if anything."""
+    return [Text(f"The table has the first {n_shown:,} of {n:,} {what}.")] if n_shown < n else []
+
+
 def check_installed() -> None:
     """Raise a `StructuneError` if a library that reports need is not installed."""
     try:

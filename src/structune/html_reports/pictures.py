@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _INCH = 96  # pixels, as in style sheets
 _MOST_BYTES = 60_000  # of a picture of lines; one of pixels takes less then
 _MOST_PIXELS = 16_383  # of a side in WebP
-_N_BARS = 20
+_N_BARS, _N_STEPS = 20, 100  # of histograms; of probabilities that are counted
 
 
 def picture(plot: Callable[..., Figure], alt: str, caption: str = "", scrolls: bool = False) -> Picture:
@@ -67,6 +67,21 @@ def histogram(
         integer_ticks(axes.yaxis)
 
     return chart(draw, xlabel, ylabel, caption)
+
+
+class Probabilities:
+    """Counts of probabilities, however many there are, for a histogram."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(_N_STEPS)
+
+    def add(self, values: ArrayLike) -> None:
+        steps = np.minimum((_N_STEPS * np.asarray(values)).astype(np.int64), _N_STEPS - 1)
+        self._counts += np.bincount(steps, minlength=_N_STEPS)
+
+    def histogram(self, ylabel: str, caption: str) -> Picture:
+        middles = (np.arange(_N_STEPS) + 0.5) / _N_STEPS
+        return histogram(middles, "probability", ylabel, caption, self._counts)
 
 
 def chart(

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from structune.html_reports.page import Block, Section, Table, Text
+from structune.html_reports.page import Block, Section, Table, Text, bars_of
 from structune.html_reports.pictures import picture
 from structune.learning.estimator import StructuredEstimator
 from structune.plots import plot_learning_curve, plot_precision_course
@@ -38,11 +38,8 @@ def training_sections(model: StructuredEstimator) -> Iterator[Section]:
         title += f": the {half} highest and the {half} lowest of {order.size:,} groups"
         order = np.concatenate([order[:half], order[-half:]])
     rows = [(names[g], f"{model.group_sizes_[g]:,}", f"{model.penalty_[g]:.4g}") for g in order]
-    # Bars are percentages of what holds them all, on a logarithmic scale whose origin is 1, the precision of
-    # a standard Gaussian: they go to the right or to the left. A precision of 0 has no logarithm, and no bar.
-    values = np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order])
-    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-    percent = 100 / max(high - low, 1e-9)
-    bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in values.tolist()]
+    # On a logarithmic scale whose origin is 1, the precision of a standard Gaussian. A precision of 0 has no
+    # logarithm, and no bar.
+    bars = bars_of(np.log2(np.where(model.penalty_ > 0, model.penalty_, 1.0)[order]).tolist())
     table = Table(title, ["group", "weights", "L2 penalty"], rows, [False, True, True], bars)
     yield Section("Regularization by group", [Text(_MEANING), table])

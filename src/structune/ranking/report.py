@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from structune.html_reports.page import Section, Table, Text, make_table
+from structune.html_reports.page import Section, Table, Text, bars_of, make_table
 from structune.plots.figure import shortened
 from structune.ranking.letor import LetorData
 from structune.structure import FloatArray
@@ -68,11 +68,8 @@ class RankingReport:
 
 def _with_bars(title: str, rows: Sequence[Sequence[str]], scores: Sequence[float], n: int) -> Table:
     """A table of documents, with bars from the score 0."""
-    low, high = min(*scores, 0.0), max(*scores, 0.0)
-    percent = 100 / max(high - low, 1e-300)
-    bars = [(percent * (min(v, 0.0) - low), percent * abs(v)) for v in scores]
     header, is_number = ["comment", "document", "score"], [False, True, True]
     if not any(comment for comment, *_ in rows):
         header, is_number, rows = header[1:], is_number[1:], [row[1:] for row in rows]
     title += f", {len(rows)} of {n:,} documents" if len(rows) < n else ""
-    return Table(title, header, rows, is_number, bars)
+    return Table(title, header, rows, is_number, bars_of(scores))

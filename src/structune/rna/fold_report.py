@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.cli.reports import Results, write_sections_page
-from structune.html_reports.page import Block, Fold, Section, Text, Verbatim, Widget, make_table
+from structune.html_reports.page import Block, Fold, Section, Text, Verbatim, Widget, first_rows, make_table
 from structune.html_reports.pictures import picture
 from structune.plots.figure import printable, shortened
 from structune.rna.formats.brackets import as_partners, bases_of
@@ -98,8 +98,7 @@ class FoldReport:
             told.append(Text(_MEANING))
         if self._kind == "rank":
             told.append(Text("The numbers are those of the most probable structure of each sequence."))
-        if self._n > len(self._rows):
-            told.append(Text(f"The table has the first {len(self._rows):,} of {self._n:,} sequences."))
+        told += first_rows(len(self._rows), self._n, "sequences")
         return Section("Sequences", [*told, make_table("", ["sequence"], numbers, self._rows, _MOST_ROWS)])
 
     def _explained(self) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structune.html_reports.page import Block, Fold, Section, Text, Tokens, make_table
-from structune.html_reports.pictures import histogram
+from structune.html_reports.pictures import Probabilities
 from structune.plots.figure import shortened
 from structune.tagging.metrics import segment_scheme
 from structune.tagging.structure.labels import OUTSIDE, read_segments
@@ -21,7 +21,6 @@ _MOST_DRAWN, _MOST_TOKENS, _MOST_RANKS = 20, 300, 5  # sentences, their tokens, 
 _MOST_UNSURE, _N_AROUND, _LONGEST = 50, 3, 24  # rows, tokens of context on each side, and letters of each
 _MOST_SEGMENTS, _MOST_LABELS = 200, 100
 _SURE, _UNSURE = 0.995, 0.8
-_N_STEPS = 100  # of probabilities in the histogram
 _BIO = {"S": "B", "E": "I"}  # first letters of labels in BIOES and in BIO
 
 
@@ -36,7 +35,7 @@ class LabelReport:
         self._is_bioes = getattr(model, "scheme_", "") == "bioes"
         self._scheme = segment_scheme(model.classes_)
         self._n_sentences, self._counts, self._types = 0, Counter[str](), Counter[str]()
-        self._sums, self._steps = defaultdict[str, float](float), np.zeros(_N_STEPS)
+        self._sums, self._probabilities = defaultdict[str, float](float), Probabilities()
         self._unsure, self._segments = list[tuple[Any, ...]](), list[Sequence[str]]()
         self._drawn, self._has_ranks = list[Block](), False
 
@@ -58,8 +57,7 @@ class LabelReport:
         """Count the probabilities of the labels of a sentence, and keep the lowest; returns them."""
         called = [_BIO.get(k[0], k[0]) + k[1:] for k in labels] if self._is_bioes else labels
         shares = [row[label] for label, row in zip(called, rows, strict=True)]
-        steps = np.minimum((_N_STEPS * np.array(shares)).astype(np.int64), _N_STEPS - 1)
-        self._steps += np.bincount(steps, minlength=_N_STEPS)
+        self._probabilities.add(shares)
         least = []
         for t, (label, share) in enumerate(zip(labels, shares, strict=True)):
             self._sums[label] += share
@@ -149,8 +147,7 @@ class LabelReport:
         yield make_table("", ["label"], numbers, rows, _MOST_LABELS)
         if self.has_probabilities:
             told = "Number of tokens by the probability of their predicted label."
-            middles = (np.arange(_N_STEPS) + 0.5) / _N_STEPS
-            yield histogram(middles, "probability", "tokens", told, self._steps)
+            yield self._probabilities.histogram("tokens", told)
 
     def _unsure_blocks(self) -> Iterator[Block]:
         told = f"The tokens whose predicted label has the lowest probability, at most {_MOST_UNSURE}."

@@ -127,7 +127,7 @@ def fit_l2(
 
 
 def penalised(risk: Risk, precision: FloatArray) -> Objective:
-    """w -> risk(w) + 1/2 sum_i precision_i w_i^2 and its gradient."""
+    """Return the function that gives risk(w) + 1/2 sum_i precision_i w_i^2 and its gradient at w."""
 
     def objective(w: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = risk.value_and_gradient(w)

@@ -163,14 +163,16 @@ def _operator(n: int, function: HessianProduct) -> LinearOperator:
 class FactoredSystem:
     """(C + H) x = b at one w, by a Cholesky factor; `diagonal` is that of the matrix of all weights."""
 
+    hessian_product: HessianProduct  # with a support only: it keeps the matrix
+
     def __init__(
         self, risk: Risk, precision: FloatArray, w: FloatArray, support: BoolArray | None = None
     ) -> None:
         hessian, self._precision = risk.hessian_matrix(w), precision
-        self.hessian_product: HessianProduct = hessian.__matmul__
         self._inside = 1.0 if support is None else support
         self.diagonal = positive(np.diag(hessian) + precision)
-        if support is not None:  # the others have no part in it
+        if support is not None:  # the others have no part in it, but in products
+            self.hessian_product = hessian.__matmul__
             hessian = hessian * np.outer(support, support)
         with one_thread():
             self._factor, self._scale = _factor(hessian, precision)

@@ -49,6 +49,7 @@ class RankingShard(SequenceShard):
 
     @property
     def bounds(self) -> IntArray:
+        """First document of each query, and the number of all documents."""
         return self.offsets
 
     def take(self, indices: Any) -> RankingShard:
