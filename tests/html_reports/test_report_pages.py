@@ -248,6 +248,18 @@ def test_many_predictions_are_told_of_in_a_sentence(pages, files, tmp_path):
     assert "The first 300 of 330 rows; all are in the results" in page.read_text(encoding="utf-8")
 
 
+def test_a_page_of_what_comes_before_an_error(pages, files, tmp_path):
+    page, wrong = tmp_path / "a.html", tmp_path / "wrong.csv"
+    predict = ["predict", files / "classifier.structune"]
+    wrong.write_text("nothing\n1\n")
+    fail(*predict, files / "new.csv", wrong, "--report", page)
+    assert "55 rows classified" in page.read_text()
+    assert "; incomplete" in page.read_text()
+    page.unlink()
+    fail(*predict, wrong, "--report", page)
+    assert not page.exists()
+
+
 def test_a_page_of_predictions_is_its_own_file(pages, files, tmp_path):
     predict = ["predict", files / "tagging.structune", files / "test.txt", "--report"]
     page = tmp_path / "a.html"

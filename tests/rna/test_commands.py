@@ -402,11 +402,11 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
     many, shifted, text = tmp_path / "all.react", tmp_path / "a.shape", ">a\nGGGAAAACCC\n"
     many.write_text(">a\n0 0 0 2 2\n>b\n1 1\n>c\n1\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
-    assert "all.react: 'a' has only 5 reactivities for 10 bases" in told
+    assert "all.react: 'a' has 5 reactivities for 10 bases; the last bases count as not measured" in told
     assert "all.react: ignored reactivities of 2 names without a sequence: 'b', 'c'" in told
     many.write_text("1 0.5\n2 0.5\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
-    assert "all.react: 'a' has only 2 reactivities for 10 bases" in told
+    assert "all.react: 'a' has 2 reactivities for 10 bases" in told
     shifted.write_text("".join(f"{k} {base} 0.5\n" for k, base in enumerate("GAAAACCC", 1)))
     told = refused("--shape", shifted, stdin=text)
     assert "a.shape: the reactivities belong to another sequence or are shifted: base 2 (from 1) is A" in told

@@ -109,8 +109,8 @@ def test_bootstrap_interval_is_as_wide_as_the_spread_of_new_samples():
 @pytest.mark.parametrize(
     ("pred", "message"),
     [
-        ([["O"]], "there are predictions for 1 sequences, expected 2"),
-        ([["O", "O"], ["O", "O"]], "sequence 1 has 2 predicted labels, expected 1"),
+        ([["O"]], "y_pred has 1 sequences, but y_true has 2"),
+        ([["O", "O"], ["O", "O"]], "sequence 1 has 2 labels in y_pred, but 1 in y_true"),
     ],
 )
 def test_ragged_lengths(function, pred, message):

@@ -25,7 +25,8 @@ from structune.alignment.structure.alphabets import (
 from structune.alignment.structure.inference import check_room
 from structune.alignment.structure.rows import without_gaps
 from structune.cli.files import binary_source, check_apart, check_targets, drawing_paths, open_text
-from structune.cli.terminal import INTERRUPTED, Progress, say, short_warnings, time_in_words
+from structune.cli.reports import page_at_end
+from structune.cli.terminal import Progress, say, short_warnings, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.files.provenance import json_keys, model_name
 from structune.files.text import distinct
@@ -151,19 +152,6 @@ def _report(request: Request, are_pairs: bool) -> AlignmentReport | None:
     return AlignmentReport(model_name(request.model), are_pairs)
 
 
-def _done(work: Callable[[], None], request: Request, report: AlignmentReport | None) -> int:
-    """Work to the end, or to Ctrl-C, and write the page then; returns the exit code."""
-    code = 0
-    try:
-        work()
-    except KeyboardInterrupt:
-        say("interrupted")
-        code = INTERRUPTED
-    if request.report is not None and report is not None:
-        report.write(request.report, request.output, is_cut=code != 0)
-    return code
-
-
 def _name(target: str, request: Request) -> str:
     """The name of a file of results on the page."""
     return f"alignment{_USUAL[request.written_as]}" if target == "-" else target
@@ -199,27 +187,25 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
         return aligner.memory_of(len(x), len(y), keep=request.plot is not None)
 
     report, target = _report(request, are_pairs=True), str(request.output or "-")
-
-    def work() -> None:
-        with (
-            open_text(target) as out,
-            Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
-        ):
-            for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
-                found = _aligned_pairs(aligner, request, [pair for _, pair in batch])
-                for named, (rows, confidence, posterior) in zip(batch, found, strict=True):
-                    text = _text(list(named[0]), rows, confidence, request)
-                    text = text if request.written_as == "json" else f"{text}\n"
-                    out.write(text)
-                    if path_of is not None and posterior is not None:
-                        _draw(named, rows, posterior, path_of)
-                    if report is not None:
-                        report.results.add(_name(target, request), text)
-                        report.add(" and ".join(named[0]), named[0], rows, confidence)
-                out.flush()
-                progress.advance(len(batch))
-
-    return _done(work, request, report)
+    with (
+        page_at_end(request.report, report, request.output),
+        open_text(target) as out,
+        Progress(not request.quiet, total, stage="align", unit="pairs") as progress,
+    ):
+        for batch in batches(pairs, memory_of, batch_memory(), _MOST_PAIRS):
+            found = _aligned_pairs(aligner, request, [pair for _, pair in batch])
+            for named, (rows, confidence, posterior) in zip(batch, found, strict=True):
+                text = _text(list(named[0]), rows, confidence, request)
+                text = text if request.written_as == "json" else f"{text}\n"
+                out.write(text)
+                if path_of is not None and posterior is not None:
+                    _draw(named, rows, posterior, path_of)
+                if report is not None:
+                    report.results.add(_name(target, request), text)
+                    report.add(" and ".join(named[0]), named[0], rows, confidence)
+            out.flush()
+            progress.advance(len(batch))
+    return 0
 
 
 def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tuple[Iterator[Named], int]:
@@ -289,28 +275,29 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
     sizes = [len(sequences.proteins) for sequences in read]
     path_of = drawing_paths(request.plot, several=len(sizes) > 1 or max(sizes) > 2)
 
-    def work() -> None:
-        with Progress(not request.quiet, sum(sizes), stage="align", unit="sequences") as progress:
-            for (path, proteins, _), target in zip(read, targets, strict=True):
-                names = [p.name for p in proteins]
-                try:
-                    found = aligner.align([p.residues for p in proteins], progress=progress.advance)
-                except DataError as error:
-                    raise DataError(f"{path}: {error}") from None
-                text = _text_of_family(proteins, found, request)
-                with open_text(target) as out:
-                    out.write(text)
-                if path_of is not None:
-                    alignment = ProteinAlignment(names, found.rows)
-                    for (a, x), (b, y) in combinations(enumerate(proteins), 2):
-                        named = (x.name, y.name), (x.residues, y.residues)
-                        _draw(named, alignment.pair(a, b), found.probabilities(a, b), path_of)
-                if report is not None:
-                    title = "Alignment" if path == "-" else stem(Path(path))
-                    report.results.add(_name(target, request), text)
-                    report.add(title, names, found.rows, found.confidence, found)
-
-    return _done(work, request, report)
+    with (
+        page_at_end(request.report, report, request.output),
+        Progress(not request.quiet, sum(sizes), stage="align", unit="sequences") as progress,
+    ):
+        for (path, proteins, _), target in zip(read, targets, strict=True):
+            names = [p.name for p in proteins]
+            try:
+                found = aligner.align([p.residues for p in proteins], progress=progress.advance)
+            except DataError as error:
+                raise DataError(f"{path}: {error}") from None
+            text = _text_of_family(proteins, found, request)
+            with open_text(target) as out:
+                out.write(text)
+            if path_of is not None:
+                alignment = ProteinAlignment(names, found.rows)
+                for (a, x), (b, y) in combinations(enumerate(proteins), 2):
+                    named = (x.name, y.name), (x.residues, y.residues)
+                    _draw(named, alignment.pair(a, b), found.probabilities(a, b), path_of)
+            if report is not None:
+                title = "Alignment" if path == "-" else stem(Path(path))
+                report.results.add(_name(target, request), text)
+                report.add(title, names, found.rows, found.confidence, found)
+    return 0
 
 
 def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[str]:

@@ -249,17 +249,17 @@ class SequenceAligner(BlockEstimator):
         return self._structure.memory_of(checked_length(n), checked_length(m, "m"), keep)
 
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:
-        """Align each pair; returns two rows with ``-`` for gaps.
+        """Align each pair, and return it as two rows with ``-`` for gaps.
 
-        The result is the alignment of maximum expected accuracy (MEA). A model that was not fitted by log
-        loss has no probabilities; it returns the alignment of the highest score.
+        The result is the alignment of maximum expected accuracy (MEA). A model that was not fitted with the
+        log loss has no probabilities; its result is the alignment with the highest score.
 
         Parameters
         ----------
         X : list of pairs of str or Protein
             Pairs of sequences, as in `fit`.
         gamma : float, optional
-            Value of a correct match, in place of the constructor's `gamma`.
+            Value of a correct match, instead of the constructor's `gamma`.
         """
         chosen = self._checked_gamma(gamma, self.has_probabilities)
         if not self.has_probabilities:

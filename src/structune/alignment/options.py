@@ -80,8 +80,8 @@ class Request:
     band: int | None = option(
         None,
         min=1,
-        help="Largest distance of the alignment from the diagonal, in residues of the longer sequence. It "
-        "saves time and memory for long sequences that are similar from end to end.",
+        help="Largest distance of the alignment from the diagonal, in residues of the longer sequence. A "
+        "small value saves time and memory for long sequences that are similar from end to end.",
         panel="Prediction",
     )
     format: Literal["fasta", "clustal", "stockholm", "phylip", "msf", "json"] | None = option(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from structune.alignment.multiple import MultipleAlignment
 from structune.alignment.plots import plot_guide_tree
-from structune.cli.reports import Results, write_sections_page
+from structune.cli.reports import Report, Results
 from structune.html_reports.page import Block, Columns, Fold, Section, Text, first_rows, make_table
 from structune.html_reports.pictures import histogram, picture
 from structune.plots.figure import shortened
@@ -31,7 +30,7 @@ _OF_PAIRS = "The darker a column, the more reliable it is. The confidence of a m
 _IDENTITY = "Identity is the share of identical residues among those that are matched."
 
 
-class AlignmentReport:
+class AlignmentReport(Report):
     """Collects alignments, of pairs or of families, for a page."""
 
     def __init__(self, model: str, are_pairs: bool) -> None:
@@ -71,25 +70,24 @@ class AlignmentReport:
                 title = ", ".join(filter(None, [title, *told]))
             self._drawn.append(Section(title, blocks))
 
-    def write(self, path: Path, output: Path | None, is_cut: bool = False) -> None:
-        """Write the page, unless nothing was aligned before an error; `output` has the alignments."""
-        if is_cut and not self._n:
-            return
-        unit = "pairs" if self._are_pairs else "families"
-        told = f"{self._n:,} {unit} of {self._n_sequences:,} sequences aligned"
+    def headline(self) -> str:
+        told = f"{self._n:,} families of {self._n_sequences:,} sequences aligned"
         if self._n == 1:
             told = f"{self._n_sequences:,} sequences aligned in {self._n_columns:,} columns"
         elif self._are_pairs:
             told = f"{self._n:,} pairs of sequences aligned"
         if self._n_known:
             told += f", mean column confidence {self._sum / self._n_known:.2f}"
-        sections = [self._listed(unit)] if self._n > 1 or self._are_pairs else []
+        return told
+
+    def sections(self) -> Iterator[Section]:
+        if self._n > 1 or self._are_pairs:
+            yield self._listed("pairs" if self._are_pairs else "families")
         if self._are_pairs:
             folds = [Fold(each.title, each.blocks, is_open=not k) for k, each in enumerate(self._drawn)]
-            sections.append(Section("Alignments", folds))
+            yield Section("Alignments", folds)
         else:
-            sections += self._drawn
-        write_sections_page(path, [*sections, self.results.section(output)], told + "; incomplete" * is_cut)
+            yield from self._drawn
 
     def _listed(self, unit: str) -> Section:
         """The table of all alignments."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,11 +52,51 @@ def write_sections_page(path: Path, sections: Iterable[Section], headline: str =
     write_page(path, ctx.command_path, [*sections, made], headline)
 
 
+class Report(ABC):
+    """What a page of --report shows, collected while the results are written."""
+
+    results: Results
+
+    @abstractmethod
+    def headline(self) -> str:
+        """The result in one line."""
+
+    @abstractmethod
+    def sections(self) -> Iterator[Section]:
+        """Sections about the results, without their files."""
+
+
+class Predictions(Report):
+    """Predictions of ``predict``."""
+
+    name: str  # of a file with the output
+
+
+@contextmanager
+def page_at_end(path: Path | None, report: Report | None, output: Path | None) -> Iterator[None]:
+    """Write the page after the block, also if an error or Ctrl-C cuts it short after the first results."""
+    if path is None or report is None:
+        yield
+        return
+    told = "; incomplete"
+    try:
+        yield
+        told = ""
+    finally:
+        if not (told and report.results.is_empty):
+            sections = [*report.sections(), report.results.section(output)]
+            write_sections_page(path, sections, report.headline() + told)
+
+
 class Results:
     """The files that a command writes, which its page holds, too, if they are small enough."""
 
     def __init__(self, model: str) -> None:
         self._model, self._texts, self._size = model, dict[str, list[str]](), 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._size
 
     def add(self, path: str, text: str) -> None:
         """Add to the text of a file; that of standard output has a name, too."""

@@ -17,6 +17,7 @@ from structune.errors import DataError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from structune.cli.reports import Predictions
     from structune.files.shards import ShardFolder, ShardWriter
     from structune.html_reports import Section
 
@@ -87,15 +88,6 @@ class Scores(Protocol):
     def sections(self) -> Iterable[Section]:
         """The errors, as sections of a report."""
         ...
-
-
-class Predictions(Protocol):
-    """Predictions that are collected for a report while they are written."""
-
-    name: str  # of a file with the output
-
-    def headline(self) -> str: ...
-    def sections(self) -> Iterable[Section]: ...
 
 
 @dataclass(frozen=True)

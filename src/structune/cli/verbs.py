@@ -33,6 +33,7 @@ from structune.cli.reports import (
     Results,
     evaluation_sections,
     headline_of,
+    page_at_end,
     tables_section,
     write_sections_page,
 )
@@ -539,17 +540,16 @@ def _predict(task: Task, values: dict[str, Any]) -> int:
     check_apart([path, *files, *_paths(predicting)], [target, page])
     model = task.open(path, predicting)
     # nothing is predicted before it is asked for, so that memory is bounded and output comes at once
+    found = None
     if page is None:
         texts = task.predict(model, files, predicting)
     else:
         texts, found = task.predict_and_report(model, files, predicting)
-        results = Results(model_name(path))
-        texts = results.kept(found.name if target is None else without_compression(target.name), texts)
+        found.results = Results(model_name(path))
+        texts = found.results.kept(found.name if target is None else without_compression(target.name), texts)
     first = next(texts)  # what is wrong there is told before the output is opened
-    with open_bytes(output) as out:
+    with page_at_end(page, found, target), open_bytes(output) as out:
         write_texts(out, chain([first], texts))
-    if page is not None:
-        write_sections_page(page, [*found.sections(), results.section(target)], found.headline())
     return 0
 
 

@@ -45,7 +45,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": the logistic loss. "margin": the loss of the multiclass
         support vector machine of Crammer & Singer. "ramp": the ramp loss, which limits the influence of
-        examples that are far off, such as those with wrong labels (Chapelle et al. 2008).
+        examples that the model cannot fit, such as those with wrong labels (Chapelle et al. 2008).
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of features; see `StructuredEstimator`.
         "auto" means "majorize", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
@@ -73,7 +73,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     cv : int, float, or splitter
         Number of stratified cross-validation folds for tuning, such as 5, or share of the examples that it
         holds out, such as 0.2. Or a scikit-learn splitter, or a list of its splits. "implicit" and "grid" use
-        all folds throughout; "majorize" uses folds only at the end, and only as many as reach 250 examples.
+        all folds throughout. "majorize" uses folds only in its last step, and only until 250 examples have
+        been held out.
     hessian : {"auto", "exact", "dense"}
         Optimizer. "dense": Newton steps with the Hessian as a matrix. "exact": L-BFGS. "auto": the faster of
         the two.

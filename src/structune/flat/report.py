@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from structune.cli.reports import Predictions
 from structune.errors import DataError
 from structune.html_reports.page import Block, Fold, Section, Text, make_table
 from structune.html_reports.pictures import Probabilities, chart
 from structune.plots.figure import ACCENT, integer_ticks
-from structune.structure import Array, FloatArray
+from structune.structure import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ _MOST_ROWS, _MOST_OPEN, _MOST_UNSURE, _MOST_CLASSES = 300, 30, 50, 100  # of tab
 _MOST_VALUES, _N_BARS = 100_000, 30  # of numbers in the histogram
 
 
-class RowReport(ABC):
+class RowReport(Predictions):
     """Predictions for rows of tables: the first ones, and a summary of all."""
 
     name = "predictions.tsv"
@@ -32,19 +33,13 @@ class RowReport(ABC):
     def __init__(self, model: Any) -> None:
         self._model, self._n_rows, self._rows = model, 0, list[Sequence[str]]()
 
-    def add(self, X: Any) -> None:
-        """Add the rows of a file."""
-        self._add(X)
-        self._n_rows += X.shape[0]
+    def add(self, X: Any, predicted: Any, probabilities: Any) -> None:
+        """Add rows; `probabilities` is None for models without any."""
+        self._add(X, predicted, probabilities)
+        self._n_rows += len(predicted)
 
     @abstractmethod
-    def _add(self, X: Any) -> None: ...
-
-    @abstractmethod
-    def headline(self) -> str: ...
-
-    @abstractmethod
-    def sections(self) -> Iterator[Section]: ...
+    def _add(self, X: Any, predicted: Any, probabilities: Any) -> None: ...
 
     def _n_more(self, n: int) -> int:
         """How many of `n` more rows are shown."""
@@ -67,14 +62,13 @@ class ClassReport(RowReport):
         self._counts, self._sums = Counter[str](), defaultdict[str, float](float)
         self._probabilities, self._unsure = Probabilities(), list[tuple[float, int, Sequence[str]]]()
 
-    def _add(self, X: Any) -> None:
-        labels = list(map(str, self._model.predict(X).tolist()))
+    def _add(self, X: Any, predicted: Any, probabilities: Any) -> None:
+        labels, p = list(map(str, predicted.tolist())), probabilities
         self._counts.update(labels)
-        if not self._model.has_probabilities:
+        if p is None:
             shown = range(self._n_more(len(labels)))
             self._rows += [(labels[k], f"{self._n_rows + k + 1:,}") for k in shown]
             return
-        p: FloatArray = self._model.predict_proba(X)
         best = p.max(axis=1)
         for label, share in zip(labels, best.tolist(), strict=True):
             self._sums[label] += share
@@ -128,8 +122,8 @@ class NumberReport(RowReport):
         # a random sample of all: the numbers with the lowest keys
         self._keys, self._sample, self._rng = np.empty(0), np.empty(0), np.random.default_rng(0)
 
-    def _add(self, X: Any) -> None:
-        values: Array = self._model.predict(X)
+    def _add(self, X: Any, predicted: Any, probabilities: Any) -> None:
+        values: Array = predicted
         if n := self._n_more(values.size):
             columns = [values[:n]]
             with suppress(DataError):  # of models without covariances

@@ -135,9 +135,10 @@ class FlatTask(Task):
 
         heading, n_before = "row\tprediction" + self.more_columns(model) + "\n", 0
         for _, X, _ in Layout.of_header(model.extra_, "the model").read(files, with_outputs=False):
+            found = self.found(model, X)
             if report is not None:
-                report.add(X)
-            rows = enumerate(self.rows(model, X), n_before + 1)
+                report.add(X, *found)
+            rows = enumerate(self.rows(*found), n_before + 1)
             yield heading + "".join(f"{number}\t{row}\n" for number, row in rows)
             heading, n_before = "", n_before + X.shape[0]
 
@@ -154,7 +155,11 @@ class FlatTask(Task):
         """Headings of what stands beside predictions, each after a tab."""
         return ""
 
-    def rows(self, model: Any, X: Any) -> Iterator[str]:
+    def found(self, model: Any, X: Any) -> tuple[Any, Any]:
+        """Predictions, and probabilities if the model has any, else None."""
+        return model.predict(X), None
+
+    def rows(self, predicted: Any, probabilities: Any) -> Iterator[str]:
         """The line that is written of each example."""
         raise NotImplementedError
 
@@ -220,11 +225,14 @@ class ClassifierTask(FlatTask):
     def more_columns(self, model: Any) -> str:
         return "\tprobability" if model.has_probabilities else ""
 
-    def rows(self, model: Any, X: Any) -> Iterator[str]:
-        labels = map(str, model.predict(X).tolist())
-        if not model.has_probabilities:
+    def found(self, model: Any, X: Any) -> tuple[Any, Any]:
+        return model.predict(X), model.predict_proba(X) if model.has_probabilities else None
+
+    def rows(self, predicted: Any, probabilities: Any) -> Iterator[str]:
+        labels = map(str, predicted.tolist())
+        if probabilities is None:
             return labels
-        shares = model.predict_proba(X).max(axis=1).tolist()
+        shares = probabilities.max(axis=1).tolist()
         return (f"{label}\t{share:.6g}" for label, share in zip(labels, shares, strict=True))
 
     def new_report(self, model: Any) -> RowReport:
@@ -270,8 +278,8 @@ class RegressorTask(FlatTask):
 
         return NumberScores.of_blocks(model, known)
 
-    def rows(self, model: Any, X: Any) -> Iterator[str]:
-        return (f"{number:.6g}" for number in model.predict(X).tolist())
+    def rows(self, predicted: Any, probabilities: Any) -> Iterator[str]:
+        return (f"{number:.6g}" for number in predicted.tolist())
 
     def new_report(self, model: Any) -> RowReport:
         from structune.flat.report import NumberReport

@@ -13,6 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.files import UntilError, binary_source, check_apart, check_targets, format_of, open_text
+from structune.cli.reports import page_at_end
 from structune.cli.terminal import Progress, say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
@@ -75,14 +76,9 @@ def find_genes(file: str, model: str | None, finding: Finding) -> int:
     if finding.report is not None:
         from structune.genes.report import GeneReport
 
-        report = GeneReport(name, finder.has_introns)
-    is_cut = True
-    try:
+        report = GeneReport(name, finder.has_introns, lambda: n_skipped)
+    with page_at_end(finding.report, report, output):
         _write(finder, name, file, sequences, evidence, finding, report)
-        is_cut = False
-    finally:
-        if finding.report is not None and report is not None:
-            report.write(finding.report, output, n_skipped, is_cut)
     if not n_skipped:
         return 0
     say(f"{file}: skipped {n_skipped} sequences")

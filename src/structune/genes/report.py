@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 
-from structune.cli.reports import Results, write_sections_page
+from structune.cli.reports import Report, Results
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.plots import plot_genes
 from structune.html_reports.page import Block, Section, Text, first_rows, make_table
@@ -21,11 +20,11 @@ _MOST_DRAWN, _MOST_ROWS, _LONGEST_NAME = 20, 300, 40  # drawings, rows of a tabl
 _MOST_GENES, _WIDEST = 15, 40_000  # genes and bases of a drawing; one gene may be longer
 
 
-class GeneReport:
+class GeneReport(Report):
     """Collects genes for a page, as they are found."""
 
-    def __init__(self, model: str, has_introns: bool) -> None:
-        self.results, self._has_introns = Results(model), has_introns
+    def __init__(self, model: str, has_introns: bool, n_skipped: Callable[[], int]) -> None:
+        self.results, self._has_introns, self._n_skipped = Results(model), has_introns, n_skipped
         self._windows = list[tuple[str, int, list[Transcript]]]()  # name and length of the sequence
         self._genes, self._sequences = list[tuple[str, ...]](), list[tuple[str, ...]]()
         self._n: Counter[str] = Counter()
@@ -61,18 +60,19 @@ class GeneReport:
             # structune names genes by their sequences, which the drawing has as its title
             window.append(replace(t, gene=t.gene.removeprefix(f"{t.contig}.")))
 
-    def write(self, path: Path, output: Path | None, n_skipped: int, is_cut: bool = False) -> None:
-        """Write the page, unless nothing was found before an error; `output` has the genes."""
-        n = self._n
-        if is_cut and not n["sequences"]:
-            return
+    def headline(self) -> str:
+        n, n_skipped = self._n, self._n_skipped()
         told = f"{_counted(n['genes'], 'gene')} on {_counted(n['sequences'], 'sequence')}"
         told += f" ({_counted(n_skipped, 'sequence')} skipped)" if n_skipped else ""
         if self._scores:
             told += f", mean {self._score} {fmean(self._scores):.2f}"
-        tracks = [Section("Tracks", list(self._tracks()))] if self._windows else []
-        sections = [self._summary(), *tracks, *self._tables(), self.results.section(output)]
-        write_sections_page(path, sections, told + "; incomplete" * is_cut)
+        return told
+
+    def sections(self) -> Iterator[Section]:
+        yield self._summary()
+        if self._windows:
+            yield Section("Tracks", list(self._tracks()))
+        yield from self._tables()
 
     @property
     def _score(self) -> str:

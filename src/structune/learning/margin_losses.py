@@ -173,7 +173,10 @@ class DifferenceLoss(MaximumLoss):
 
     @abstractmethod
     def concave(self, structure: Structure, shard: Any, w: FloatArray, gradient: Array | None) -> float:
-        """Return the convex, positively homogeneous function to subtract; add a subgradient to `gradient`."""
+        """Return h(w), the convex function that the loss subtracts, and add a subgradient to `gradient`.
+
+        h is positively homogeneous: h(a w) = a h(w) for a >= 0. A `gradient` of None is not filled.
+        """
 
     def linear(self, structure: Structure, shard: Any) -> FloatArray | None:
         return None

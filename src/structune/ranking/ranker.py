@@ -271,10 +271,10 @@ class Ranker(FeatureEstimator):
         return ranks
 
     def score(self, X: Any, y: Any, queries: Any = None, sample_weight: Any = None) -> float:
-        """Compute the mean NDCG@k over queries; a query without relevant documents counts as 0.
+        """Compute the mean NDCG@k over queries. A query without relevant documents counts as 0.
 
-        `queries` and `sample_weight` are as in `fit`. Without `queries`, DataError is raised, unless the
-        ranker was fitted without queries: all documents would count as one query.
+        `queries` and `sample_weight` are as in `fit`. A ranker that was fitted with queries needs `queries`
+        here, too, and raises DataError without them.
         """
         scores = self.decision_function(X)
         if queries is None and not self._scores_one_query:

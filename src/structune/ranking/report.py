@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from structune.cli.reports import Predictions
 from structune.html_reports.page import Section, Table, Text, bars_of, make_table
 from structune.plots.figure import shortened
 from structune.ranking.letor import LetorData
@@ -14,7 +15,7 @@ _MOST_DRAWN, _N_TOP, _MOST_ROWS = 20, 10, 300  # queries with tables, documents 
 _LONGEST = 40  # letters of a query or a comment
 
 
-class RankingReport:
+class RankingReport(Predictions):
     """Rankings of the first queries, and a row for each of many."""
 
     name = "ranked.tsv"

@@ -114,7 +114,7 @@ def _moments(
         scores += [float(score) for _, score in finite]
         sizes.append(len(finite))
     if not kept:
-        raise DataError("the teacher has no finite score for any structure")
+        raise DataError("the teacher returned no finite score for any structure; check its parameters")
     rna = folder.rna_
     rows = rna.feature_rows(rna.encode(*map(list, zip(*kept, strict=True))))
     # the matrix that adds up runs of rows, those of a sequence each

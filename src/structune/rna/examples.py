@@ -144,7 +144,10 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         except DataError as error:
             raise example.refuse(f"{path}: {error}") from None
         if values.size < n:
-            say(f"{path}: {shown(record.name)} has only {values.size} reactivities for {n} bases")
+            say(
+                f"{path}: {shown(record.name)} has {values.size} reactivities for {n} bases; "
+                "the last bases count as not measured"
+            )
         row = np.full(n, np.nan)
         row[: values.size] = values
         paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)

@@ -23,8 +23,9 @@ from structune.cli.files import (
     standard_input,
     write_texts,
 )
+from structune.cli.reports import page_at_end
 from structune.cli.terminal import Progress, say, time_in_words
-from structune.errors import CapabilityError, DataError, StructuneError
+from structune.errors import CapabilityError, DataError
 from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
 from structune.rna.folded import Folded, texts_of
 from structune.rna.formats.alignments import read_alignments, stockholm_text
@@ -131,15 +132,9 @@ def fold(
     held = {"needed": recipe.memory_of} if recipe.with_pairs else {}
     examples = chain(first, source_of_all)
     results = in_order(examples, recipe.fold, source.jobs, wanted.most_structures, **held)
-    try:
+    with page_at_end(writing.report, report, output):
         _write(results, recipe, len(first) > 1, report)
         source_of_all.check()
-    except (StructuneError, OSError, KeyboardInterrupt):
-        if writing.report is not None and report is not None:
-            report.write(writing.report, output, is_cut=True)
-        raise
-    if writing.report is not None and report is not None:
-        report.write(writing.report, output)
     return 0
 
 

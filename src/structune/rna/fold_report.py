@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structune.cli.reports import Results, write_sections_page
+from structune.cli.reports import Report, Results
 from structune.html_reports.page import Block, Fold, Section, Text, Verbatim, Widget, first_rows, make_table
 from structune.html_reports.pictures import picture
 from structune.plots.figure import printable, shortened
@@ -38,7 +38,7 @@ _MEANING = (
 _HINT = "Point at a base, or use the arrow keys, to see its partners. Enter goes to the partner."
 
 
-class FoldReport:
+class FoldReport(Report):
     """Collects folded sequences for a page."""
 
     def __init__(self, model: str, circular: bool = False) -> None:
@@ -72,10 +72,7 @@ class FoldReport:
         if len(self._folds) < _MOST_DRAWN and 0 < n <= _LONGEST_DRAWN:
             self._folds.append(Fold(title, list(self._drawn(folded, n)), is_open=not self._folds))
 
-    def write(self, path: Path, output: Path | None, is_cut: bool = False) -> None:
-        """Write the page, unless nothing was folded before an error; `output` has the structures."""
-        if is_cut and not self._n:
-            return
+    def headline(self) -> str:
         told = f"{self._n:,} sequence{'s' * (self._n != 1)} folded"
         if self._kind:
             told += f", {self._n_structures:,} structures" + " sampled" * (self._kind == "sample")
@@ -83,10 +80,12 @@ class FoldReport:
         if n:
             which = " of the most probable structures" if self._kind and self._n_structures > self._n else ""
             told += f", {'mean ' * (n > 1)}expected PPV{which} {total / n:.2f}"
-        sections = [self._listed()]
+        return told
+
+    def sections(self) -> Iterator[Section]:
+        yield self._listed()
         if self._folds:
-            sections.append(Section("Structures", [*self._explained(), *self._folds]))
-        write_sections_page(path, [*sections, self.results.section(output)], told + "; incomplete" * is_cut)
+            yield Section("Structures", [*self._explained(), *self._folds])
 
     def _listed(self) -> Section:
         """The table of all sequences."""

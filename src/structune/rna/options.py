@@ -130,7 +130,7 @@ class Known:
         False,
         help="Read a line of constraints below each sequence that has one, one character per base: . free, "
         "x unpaired, | paired, < paired with a base to its right, > with one to its left, ( and ) paired "
-        "with each other. Every predicted structure satisfies them.",
+        "with each other. Every predicted structure satisfies the constraints.",
     )
     shape: Path | None = option(
         None,
@@ -257,7 +257,11 @@ class Scoring:
     """Options of `evaluate`: which predictions are scored, and the curve."""
 
     gamma: float | None = option(None, min=0.0, help=_GAMMA)
-    curve: bool = option(False, help="Also score gamma = 2^-5 to 2^10, and compute the area under the curve.")
+    curve: bool = option(
+        False,
+        help="Also score predictions with gamma = 2^-5 to 2^10, and compute the area under their "
+        "sensitivity-PPV curve.",
+    )
     plot: Path | None = option(None, help="Draw the sensitivity-PPV curve to this file.")
     jobs: int = jobs_option("Evaluation")
     quiet: bool = quiet_option("Evaluation")

@@ -173,7 +173,7 @@ class Checkpoint:
         return self._restored.pop(key, None)
 
     def keep(self, key: str, state: Callable[[], State]) -> None:
-        """Register the function that returns the state of this key; write the file if it is time."""
+        """Register `state`, which returns the state of this key. Write the file if `seconds` have passed."""
         # states of several threads would be written in the middle of each other's steps
         if not self.is_here:
             return  # fits side by side, which the state of the search has when they end

@@ -150,9 +150,9 @@ def _as_lists(y_true: Labels, y_pred: Labels) -> tuple[list[list[str]], list[lis
 
 def _check_lengths(y_true: Labels, y_pred: Labels) -> None:
     if len(y_true) != len(y_pred):
-        raise DataError(f"there are predictions for {len(y_pred)} sequences, expected {len(y_true)}")
+        raise DataError(f"y_pred has {len(y_pred)} sequences, but y_true has {len(y_true)}")
     for s, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(true) != len(pred):
-            raise DataError(f"sequence {s} has {len(pred)} predicted labels, expected {len(true)}")
+            raise DataError(f"sequence {s} has {len(pred)} labels in y_pred, but {len(true)} in y_true")
     if not any(map(len, y_true)):
         raise DataError("there are no labels to compare")

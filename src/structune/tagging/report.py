@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from structune.cli.reports import Predictions
 from structune.html_reports.page import Block, Fold, Section, Text, Tokens, make_table
 from structune.html_reports.pictures import Probabilities
 from structune.plots.figure import shortened
@@ -24,7 +25,7 @@ _SURE, _UNSURE = 0.995, 0.8
 _BIO = {"S": "B", "E": "I"}  # first letters of labels in BIOES and in BIO
 
 
-class LabelReport:
+class LabelReport(Predictions):
     """Labels of sentences: the first ones, the least sure ones, and counts of all."""
 
     name = "labelled.txt"

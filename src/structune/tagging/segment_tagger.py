@@ -37,7 +37,7 @@ class SegmentTagger(LabelPredictions):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": the negative log-probability of the segments. "margin":
         the margin loss with the number of wrong tokens as cost. "ramp": the ramp loss, which limits the
-        influence of sequences that are far off. Or a loss object, such as
+        influence of sequences that the model cannot fit. Or a loss object, such as
         `structune.learning.MarginLoss`.
     groups : "template", "single", "separate", or callable
         Groups of weights that share a regularization strength. "template": one group per feature template

@@ -47,7 +47,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": the negative log-probability of the labels. "margin":
         the margin loss with the number of wrong tokens as cost (a structured support vector machine). "ramp":
-        the ramp loss, which limits the influence of sequences that are far off. Or a loss object,
+        the ramp loss, which limits the influence of sequences that the model cannot fit. Or a loss object,
         such as `structune.learning.MarginLoss`.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
@@ -80,20 +80,20 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         weights too, seen or all as `transitions` says: the group ``trigrams``. Time then grows with the cube
         of the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
-        Transitions between labels that cannot happen, in training and in prediction. "bio" and "bioes": those
+        Forbidden transitions between labels, in training and in prediction. "bio" and "bioes" forbid those
         that break this labelling scheme, such as O to I-x. In a list, None as a label stands for the start or
-        end. Set after `fit`, it applies to predictions only.
+        end of a sequence. Set after `fit`, it applies to predictions only.
     outside : {"skip", "trim", "error"}
         What to do with training sequences whose labels break `forbidden`. "skip" skips these sequences, with
         a warning. "trim" treats only the labels that break the rule as unknown, with a warning; it needs the
         log loss. "error" stops with an error.
     constraints : None, "validation", or a ValidationConstraints
-        Constraints on training (Chen et al. 2009). "validation": the weights have to label several random
-        parts of the training data almost as annotated; of such weights, training takes those with the
-        smallest loss and penalty. If no weights label a part correctly, scores shrink until the constraint
-        holds, and probabilities become close to uniform. With tuning, the penalties are tuned first, without
-        the constraints. Needs the log loss and complete labels. Or a constraints
-        object, a `structune.learning.ValidationConstraints` with another number of parts or bound.
+        Constraints on training (Chen et al. 2009). "validation": on several random parts of the training
+        data, the score of the best labels may exceed that of the true labels only a little. Under these
+        constraints, training minimizes the loss and penalty. If no weights label a part correctly, scores
+        shrink until the constraint holds, and probabilities become close to uniform. With tuning, the
+        penalties are tuned first, without the constraints. Needs the log loss and complete labels. Or a
+        `structune.learning.ValidationConstraints`, with another number of parts or another bound.
     warm_start : bool
         Start from the weights of the previous fit, for features and labels that it had. With tuning="auto"
         the penalties are kept too; other tuners choose them again.
@@ -165,7 +165,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             array of numbers. Arrays and matrices (sparse or dense) have one row per token; their weights
             form one group.
         y : list of sequences of labels
-            A label is a str. None means that it is unknown; a set or list of str, that it is one of these.
+            A label is a str. None marks an unknown label; a set or list of str gives the possible labels.
         sample_weight : array-like, shape (n_sequences,), optional
             Weight of each sequence; by default 1.
         groups : array-like, shape (n_sequences,), optional

@@ -47,9 +47,9 @@ class MultitaskEstimator(FitsOnExecutor):
     factors : sequence of float
         Factors of the penalty to try, chosen in the same way as `gammas`.
     cv : float or int
-        Share of the examples of each task that the choice holds out, such as 0.25, or number of
-        cross-validation folds, such as 5. Folds are slower, but better for tasks with few examples. Gene
-        finders cut sequences into several examples.
+        Share of the examples of each task that is held out to choose `gammas` and `factors`, such as 0.25, or
+        number of cross-validation folds, such as 5. Folds are slower, but better for tasks with few examples.
+        Gene finders cut sequences into several examples.
     n_jobs : int, optional
         Number of nodes that are trained in parallel; -1 uses all cores.
     random_state : int
@@ -71,8 +71,8 @@ class MultitaskEstimator(FitsOnExecutor):
     Notes
     -----
     The model of a node minimizes ``1/2 ((1 - gamma) |w|^2 + gamma |w - w_p|^2) + loss`` over the examples of
-    all tasks below it, where w_p are the weights of its parent (Gornitz et al. 2011, equation 4). All tasks
-    have the structure of their union, with all attributes and labels.
+    all tasks below it, where w_p are the weights of its parent (Gornitz et al. 2011, equation 4). The models
+    of all tasks share one structure, which has the attributes and labels of all of them.
 
     Examples
     --------

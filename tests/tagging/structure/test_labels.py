@@ -52,7 +52,7 @@ def test_arrays_of_numbers():
         ),
         ([[None], [None, ()]], [1, 2], ["a"], "sequence 1, token 1: the set of labels is empty"),
         ([[None], [None, set()]], [1, 2], None, "no token has a known label"),
-        ([["a"]], [1], ["a", "b", "a"], "has duplicates"),
+        ([["a"]], [1], ["a", "b", "a"], "contain duplicates"),
     ],
 )
 def test_wrong_labels(outputs, lengths, names, message):

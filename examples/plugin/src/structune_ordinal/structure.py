@@ -56,15 +56,15 @@ class Ordinal(Structure):
         rows = np.asarray(inputs, dtype=float)
         if rows.shape[1:] != (len(self.feature_names),) or not np.isfinite(rows).all():
             raise DataError(
-                f"found inputs of shape {rows.shape}, expected {len(self.feature_names)} finite columns"
+                f"the inputs have shape {rows.shape}, but need {len(self.feature_names)} finite columns"
             )
         labels = np.full(len(rows), -1) if outputs is None else np.asarray(outputs, dtype=np.int64)
         if labels.shape != (len(rows),):
-            raise DataError(f"found labels of shape {labels.shape}, expected ({len(rows)},)")
+            raise DataError(f"the labels have shape {labels.shape}, but need ({len(rows)},)")
         if outputs is not None:
             for i in np.flatnonzero((labels < 0) | (labels >= self.n_labels))[:1]:
                 raise DataError(
-                    f"example {i}: found the label {labels[i]}, expected 0 to {self.n_labels - 1}"
+                    f"example {i} has the label {labels[i]}; labels are 0 to {self.n_labels - 1}"
                 )
         return OrdinalShard(check_weights(weights, len(rows)), rows, labels)
 

@@ -43,7 +43,9 @@ class Classes(FlatStructure):
         self, labels: Sequence[Any], features: Sequence[str], bias: bool = True, reference: bool = False
     ) -> None:
         if len(set(labels)) != len(labels) or not len(labels):
-            raise DataError(f"there must be at least one class and no duplicates, not {list(labels)}")
+            raise DataError(
+                f"the classes {list(labels)} are empty or contain duplicates; list each class once"
+            )
         super().__init__(features, bias)
         self.labels, self.reference = list(labels), reference
         self._ids = {label: y for y, label in enumerate(self.labels)}

@@ -51,7 +51,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": negative log-probability of the annotated genes.
         "margin": margin loss; its cost counts the bases with a wrong label. "ramp": the ramp loss, which
-        limits the influence of examples that are far off. Or a loss object, such as
+        limits the influence of examples that the model cannot fit. Or a loss object, such as
         `structune.learning.MarginLoss`.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision

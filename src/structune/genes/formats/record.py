@@ -34,6 +34,7 @@ class Transcript:
     contig : str
         Name of the sequence that it lies on.
     strand : {"+", "-"}
+        Strand of the gene.
     exons : tuple of (int, int)
         Start and end of each coding part, with start and stop codon, but without untranslated parts; 0-based,
         half-open, ascending along the contig on either strand.
@@ -47,8 +48,8 @@ class Transcript:
     notes : tuple of (str, str)
         Further attributes, as names and values, as in the last column of GFF3.
     phase : int
-        Number of bases at its beginning, by strand, that belong to a codon that begins before it (0 to 2).
-        Not 0 only if it is partial there.
+        Number of bases at its 5' end that belong to a codon that begins before it (0 to 2). Always 0 if its
+        5' end is complete.
     code : int, optional
         NCBI number of its genetic code, if the file gives it, or if a prediction uses another one than 11.
     """

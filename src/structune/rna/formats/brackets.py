@@ -66,7 +66,7 @@ def pairs_of(partners: IntArray) -> list[tuple[int, int]]:
 
 
 def largest_nested(partners: IntArray) -> IntArray:
-    """Reduce a structure to a largest set of pairs that do not cross; -1 for bases of removed pairs.
+    """Reduce a structure to a largest set of pairs that do not cross. Bases of removed pairs get -1.
 
     Among several largest sets, the one with pairs further left is chosen. Time and memory grow with the
     square of the number of pairs that cross others: 100 MB for 5000 of them. Other pairs cost little.
@@ -74,7 +74,7 @@ def largest_nested(partners: IntArray) -> IntArray:
     Parameters
     ----------
     partners : ndarray of int64, shape (n,)
-        Partner of each base, from 0, -1 for none; not changed.
+        0-based position of the partner of each base; -1 for unpaired bases. It is not changed.
     """
     nested, bases = partners.copy(), np.arange(partners.size)
     first = np.flatnonzero(partners > bases)

@@ -220,7 +220,7 @@ class RNA(Structure):
             raise DataError("some structures are only partly known; this needs complete structures")
         partners = shard.partners if outputs is None else np.asarray(outputs)
         if partners.size != shard.n_parts:
-            raise DataError("the shard has no structures")
+            raise DataError("the shard has no structures; encode the sequences together with structures")
         return partners
 
     def features(
@@ -351,7 +351,10 @@ class RNA(Structure):
         return self._inside_outside(w, shard, weights, True)  # outside, sums left the range
 
     def variance(self, w: FloatArray, shard: RNAShard) -> FloatArray:
-        """The variance of the features if uses of table cells were rare and independent (Poisson)."""
+        """Approximate the variance of each feature, shape (n_weights,), summed over the sequences.
+
+        The counts of table cells are treated as independent Poisson variables.
+        """
         _, counts = self._inside_outside(w, shard, shard.weights)
         # Var(sum of a c) = sum of a^2 Var(c), and a Poisson count has its mean for variance.
         return np.asarray(self._features.matrix.power(2).T @ np.maximum(counts, 0.0))
@@ -503,7 +506,7 @@ class RNA(Structure):
         Raises
         ------
         DataError
-            One strand.
+            A sequence has only one strand.
         """
         found = np.empty(len(shard))
         for s in range(len(shard)):

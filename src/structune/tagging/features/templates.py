@@ -58,7 +58,7 @@ class Template(ABC):
 
     @abstractmethod
     def read(self, corpus: _Corpus) -> Categorical:
-        """Values of all tokens; the categories are those that occur."""
+        """Values of the attribute for all tokens. The categories are the values that occur."""
 
     def names(self, values: Strings) -> Strings:
         """Names of the attributes with these values."""
@@ -97,7 +97,7 @@ class Token(Template):
         return (column if type(self) is Token else column.map(self.view)).take(corpus.rows(self.offset))
 
     def view(self, value: str) -> str | None:
-        """Value of the attribute for a value of the column; None if there is no attribute."""
+        """Convert a value of the column to the value of the attribute, or None for no attribute."""
         return value
 
 

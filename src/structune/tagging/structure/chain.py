@@ -285,7 +285,7 @@ class Chain(Structure):
         inputs : AttributeTable
             Attributes of the tokens.
         outputs : sequence of sequences of labels
-            A label is a str. None means that it is unknown; a set or list of str, that it is one of these.
+            A label is a str. None marks an unknown label; a set or list of str gives the possible labels.
         states, transitions : {"seen", "all"}
             Attribute-label pairs, and transitions, that have weights: those that occur in the training set
             (or may occur, if labels are partly known), or all.

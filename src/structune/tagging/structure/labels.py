@@ -272,7 +272,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
         names = _label_set(flat, lengths)
     ids = {name: y for y, name in enumerate(names)}
     if len(ids) != len(names):
-        raise DataError(f"the list of labels {list(names)} has duplicates")
+        raise DataError(f"the labels {list(names)} contain duplicates; list each label once")
     try:
         labels = np.fromiter(map(ids.__getitem__, flat), np.int64, len(flat))
         return Labelling(list(names), labels, np.empty((0, len(ids)), bool))

@@ -297,7 +297,7 @@ class Scaling:
     """Weights of an exon graph as one scale for each table of log odds, plus deviations.
 
     A table contains the log odds of words, signals and lengths in genes. Each type of evidence has one
-    scale, and signals and lengths may deviate.
+    scale. For signals and lengths, training may add deviations from the scaled log odds.
     """
 
     weights: ExonWeights

@@ -300,7 +300,7 @@ class OrfShard(Shard):
             if not np.array_equal(offsets_of(counts)[offsets[FRAMES]], offsets[level]):
                 raise DataError("the frames do not add up to their sequences")
         if np.any(self.bounds[:, 1] > self.by_candidate(self.n_bases)):
-            raise DataError("a candidate ends beyond its sequence")
+            raise DataError("the shard is damaged: a candidate gene ends beyond its sequence")
         # what does not follow from the bounds of the candidates
         bounds, counts = self.bounds, self.n_candidates
         first = offsets_of(counts)[:-1]
