@@ -60,9 +60,12 @@ def test_compressed_files(tmp_path, pack, monkeypatch):
     path, packed = tmp_path / "a.txt", pack(b"a\nb\n" * 1000)
     path.write_bytes(packed)
     assert [line for _, line in Lines(path)] == ["a", "b"] * 1000
-    path.write_bytes(packed[:-6])
-    with pytest.raises(DataError, match=r"a\.txt: the \w+ file is damaged"):
-        list(Lines(path))
+    path.write_bytes(packed + packed)
+    assert len([*Lines(path)]) == 4000
+    for damaged in (packed[:-6], packed + b"junk"):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"a\.txt: the \w+ file is damaged"):
+            list(Lines(path))
     path.write_bytes(b"BZhou\ta\n")  # what begins like one and is none
     assert [line for _, line in Lines(path)] == ["BZhou\ta"]
     if pack is zstd:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
+from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +18,8 @@ from structune.files.looks_like import HEAD, named_by_look
 
 _BUFFER = 1 << 16
 _MOST_LINE = 1 << 30  # bytes: the longest chromosomes with a line to themselves have about as many
-_FEW_PACKED = 1 << 8  # bytes of Zstandard at a time
+_MOST_XZ = 1 << 28  # bytes of memory: files may ask for gigabytes, and xz -9 asks for 65 MB
+_FEW_PACKED = 1 << 8  # bytes of bzip2, xz or Zstandard at a time
 _MOST_UNPACKED, _MOST_RATIO = 1 << 28, 250  # of compressed files: text is seldom packed to less than a 50th
 
 
@@ -32,43 +34,50 @@ def unpacked(source: IO[bytes], name: str, start: bytearray | None = None) -> io
     return io.BufferedReader(_Unpacked(source, name, bytearray() if start is None else start), _BUFFER)
 
 
-def _bzip2(file: IO[bytes]) -> Any:
+def _bzip2() -> Any:
     import bz2
 
-    return bz2.BZ2File(file)
+    return bz2.BZ2Decompressor()
 
 
-def _xz(file: IO[bytes]) -> Any:
+def _xz() -> Any:
     import lzma
 
-    return lzma.LZMAFile(file)
+    return lzma.LZMADecompressor(memlimit=_MOST_XZ)
 
 
-class _Zstandard:
-    """Reads Zstandard frames; the reader of the library would accept a truncated frame."""
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise DataError(
+            "the file is compressed by Zstandard: pip install zstandard, or unpack the file"
+        ) from None
+    return zstandard.ZstdDecompressor().decompressobj()
 
-    def __init__(self, file: IO[bytes]) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            raise DataError(
-                "the file is compressed by Zstandard: pip install zstandard, or unpack the file"
-            ) from None
+
+class _Frames:
+    """Reads compressed frames; the readers of the libraries accept truncated frames or bytes behind them."""
+
+    def __init__(self, begin: Callable[[], Any], file: IO[bytes]) -> None:
         self._file: Any = file
-        self._begin: Any = lambda: zstandard.ZstdDecompressor().decompressobj()
-        self._frame, self._data, self._at = self._begin(), b"", 0
+        self._begin, self._frame, self._packed, self._data, self._at = begin, begin(), b"", b"", 0
 
     def read1(self, size: int) -> bytes:
         while self._at >= len(self._data):
-            is_over = self._frame.eof
-            packed = (self._frame.unused_data if is_over else b"") or self._file.read1(_FEW_PACKED)
-            if not packed:
-                if is_over:
+            self._packed = self._packed or self._file.read1(_FEW_PACKED)
+            if self._frame.eof:
+                if not self._packed:
                     return b""
+                self._packed = self._packed.lstrip(b"\0")  # padding, as xz allows
+                if not self._packed:
+                    continue
+                self._frame = self._begin()
+            if not self._packed:
                 raise EOFError("it is truncated")
-            self._frame = self._begin() if is_over else self._frame
-            # a block of four bytes may unpack to 128 kB
-            self._data, self._at = self._frame.decompress(packed), 0
+            # a few bytes may unpack to megabytes
+            self._data, self._at = self._frame.decompress(self._packed), 0
+            self._packed = self._frame.unused_data
         data = self._data[self._at : self._at + size]
         self._at += len(data)
         return data
@@ -76,9 +85,9 @@ class _Zstandard:
 
 _COMPRESSIONS: tuple[tuple[bytes, str, Callable[[IO[bytes]], Any]], ...] = (  # by their first bytes
     (b"\x1f\x8b", "gzip", lambda file: gzip.GzipFile(fileobj=file)),
-    *((b"BZh%d" % level, "bzip2", _bzip2) for level in range(1, 10)),
-    (b"\xfd7zXZ\x00", "xz", _xz),
-    (b"\x28\xb5\x2f\xfd", "Zstandard", _Zstandard),
+    *((b"BZh%d" % level, "bzip2", partial(_Frames, _bzip2)) for level in range(1, 10)),
+    (b"\xfd7zXZ\x00", "xz", partial(_Frames, _xz)),
+    (b"\x28\xb5\x2f\xfd", "Zstandard", partial(_Frames, _zstandard)),
 )
 
 
