@@ -236,7 +236,10 @@ class Structure(ABC):
 
     @abstractmethod
     def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
-        """Return F(x, y) of every example as a sparse row, shape (n_examples, n_weights)."""
+        """Return F(x, y) of every example as a sparse row, shape (n_examples, n_weights).
+
+        F is the feature vector, and y is `outputs`, or by default the shard's outputs.
+        """
 
     def score(self, w: Array, shard: Any, outputs: Any = None) -> Array:
         """Return the score w . F(x, y) of every example, shape (n_examples,)."""
@@ -327,9 +330,10 @@ class Structure(ABC):
         return product
 
     def variance(self, w: FloatArray, shard: Any) -> FloatArray:
-        """Return the variance of each feature as if parts were independent, summed over examples.
+        """Return the weighted sum over examples of each feature's variance, as if parts were independent.
 
-        This is a cheap approximation of the diagonal of the Hessian, for scaling and preconditioning.
+        Parts are, for example, tokens. This is a cheap approximation of the diagonal of the Hessian, for
+        scaling and preconditioning.
         """
         raise self._cannot("hessian")
 
@@ -342,10 +346,11 @@ class Structure(ABC):
     def best_rescaled(
         self, w: FloatArray, shard: Any, cost: FloatArray | None = None
     ) -> tuple[Any, FloatArray]:
-        """Return the outputs with the largest margin times cost, and its value, shape (n_examples,).
+        """Return the outputs with the largest rescaled violation, and these values, shape (n_examples,).
 
-        The value is the maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, which is 0 for y
-        itself. `cost` has shape (n_examples,), by default 0. Capability ``rescaled``.
+        The value is the maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, where Delta is the
+        method `cost`. It is at least 0, the value of y itself. The argument `cost`, shape (n_examples,), is
+        a constant added to each violation, by default 0. Capability ``rescaled``.
         """
         raise self._cannot("rescaled")
 
@@ -431,7 +436,8 @@ def check_offsets(offsets: Any, n_segments: int, n_items: int) -> None:
     """Raise `DataError` for what does not cut items into consecutive segments, some perhaps empty."""
     sound = offsets.dtype == np.int64 and offsets.shape == (n_segments + 1,)
     if not sound or offsets[0] != 0 or offsets[-1] != n_items or np.any(offsets[1:] < offsets[:-1]):
-        raise DataError(f"found offsets that do not cut {n_items} items into {n_segments} segments")
+        told = f"begin with 0, never decrease, and end with {n_items}"
+        raise DataError(f"there must be {n_segments + 1} offsets, which {told}")
 
 
 def _check_type(what: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> None:

@@ -115,7 +115,7 @@ def test_parts_that_tables_leave_out_are_drawn_over_all_blocks(tmp_path):
     expected = clone(finder).fit(genomes)
     assert_allclose(clone(finder).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-6)
     given = iter([genomes, genomes[:2]])
-    with pytest.raises(DataError, match="the blocks had 15 genes at first and then 6"):
+    with pytest.raises(DataError, match="returned 15 training genes at first, but 6 then"):
         finder.write_blocks(lambda: iter([next(given)]), ShardWriter(tmp_path / "g"))
 
 
@@ -176,7 +176,7 @@ def test_numbers_that_are_none(copied, path, wrong):
 
 
 WRONG = [
-    ("classifier", "design.matrix.indptr", lambda a: a[::-1], "offsets that do not cut"),
+    ("classifier", "design.matrix.indptr", lambda a: a[::-1], "offsets, which begin with 0"),
     ("classifier", "design.matrix.indices", lambda a: a.astype(np.float64), "columns of float64"),
     ("ranking", "outputs", lambda a: a[::-1], "positions do not sort documents by gain"),
     ("ranking", "ideal", lambda a: 2.0 * a, "ideal DCG is not theirs"),
@@ -201,9 +201,9 @@ WRONG = [
     ("prokaryotic-genes", "n_words", lambda a: a[::-1], "add up|n_words"),
     ("prokaryotic-genes", "n_candidates", lambda a: a[::-1], "add up|frame"),
     ("prokaryotic-genes", "chosen", lambda a: a * 0 + 1, "overlaps the one before"),
-    ("alignment", "partners", lambda a: a[::-1], "not those of an alignment"),
-    ("alignment", "partners", lambda a: np.full_like(a, 3), "not those of an alignment"),
-    ("alignment", "scored", lambda a: ~a, "not those of an alignment"),
+    ("alignment", "partners", lambda a: a[::-1], "must be in the order of both sequences"),
+    ("alignment", "partners", lambda a: np.full_like(a, 3), "must be in the order of both sequences"),
+    ("alignment", "scored", lambda a: ~a, "must be in the order of both sequences"),
     ("alignment", "starts", lambda a: np.where(np.arange(a.size), a[-1], 0), "parts differ from the lengths"),
 ]
 

@@ -298,8 +298,10 @@ def test_pretrained_finders_and_adapting(files, tmp_path):
     succeed(*args, "-m", files / "m.structune", "--adapt", 1, "-o", tmp_path / "found.gff3")
     found = read_gff3(tmp_path / "found.gff3").transcripts
     assert [exons(genes) for genes in found.values()] == [exons(genes) for genes in expected]
-    assert "must be adapted to a genome. Use genes --adapt 20" in fail(*args, "-m", "eukaryotes")
-    assert "this model must be adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
+    assert "must first be adapted to a genome. Run structune genes with --adapt 20" in fail(
+        *args, "-m", "eukaryotes"
+    )
+    assert "this model must first be adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
     assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)
 
 

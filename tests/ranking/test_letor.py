@@ -204,7 +204,9 @@ def test_what_could_not_be_read_back_is_refused(changes, message):
 
 def test_small_files_of_large_tables_are_refused():
     text = "".join(f"1 qid:{k} {k}:1\n" for k in range(1, 5001))
-    with pytest.raises(DataError, match="5000 values in 5000 documents of 5000 features are too few"):
+    with pytest.raises(
+        DataError, match="5,000 values are too few for a dense table of 5,000 documents and 5,000 features"
+    ):
         read(text)
     assert read(text[: text.index("1 qid:200 ")]).X.shape == (199, 199)
 

@@ -105,7 +105,7 @@ def test_empty_sequences_have_empty_predictions():
 
 def test_a_sequence_is_named_by_its_number_among_empty_ones():
     model = tagger(forbidden=[(None, "a"), ("b", None)]).fit([[["a"], ["b"]]] * 2, [["b", "a"]] * 2)
-    with pytest.raises(DataError, match="sequence 2: with these forbidden transitions"):
+    with pytest.raises(DataError, match="sequence 2: the forbidden transitions allow no labels"):
         model.predict([[], [["a"], ["b"]], [["a"]]])
 
 

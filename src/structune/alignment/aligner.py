@@ -245,7 +245,10 @@ class SequenceAligner(BlockEstimator):
     # --- prediction ---------------------------------------------------------------------------------------
 
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
-        """Estimate the bytes of memory for aligning n and m residues (and, if `keep`, all probabilities)."""
+        """Estimate the memory, in bytes, to align sequences of n and m residues.
+
+        `keep`: also store the probabilities of all matches, as `posterior` does.
+        """
         return self._structure.memory_of(checked_length(n), checked_length(m, "m"), keep)
 
     def predict(self, X: Pairs, gamma: float | None = None) -> list[tuple[str, str]]:

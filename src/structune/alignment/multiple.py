@@ -93,7 +93,7 @@ class MultipleAlignment:
         return np.asarray(self.matches.table[x, y].toarray(), np.float64)
 
     def reordered(self, order: IntArray) -> MultipleAlignment:
-        """The same alignment with its sequences in another order: a list of their indices."""
+        """Return the alignment with its sequences in the order of the indices `order`."""
         # the tree's leaves are numbers of sequences: sequence s goes to the place of s in `order`
         leaves, tree = np.argsort(order), self.tree.copy()
         is_leaf = tree[:, :2] < len(self)

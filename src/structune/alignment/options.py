@@ -28,7 +28,7 @@ _MODEL = (
     "Model file written by train alignment or tune alignment; or the word pretrained for the included "
     "model; or the name of a substitution matrix of Biopython such as BLOSUM62. With a "
     "matrix, sequences are aligned by the Needleman-Wunsch algorithm with affine gap penalties (11 for the "
-    "first residue, 1 for each further one). B, Z and X score as means of residues."
+    "first residue, 1 for each further one). B, Z and X score as the mean of the residues that they may be."
 )
 _GAMMA = (
     "Value of a correct match, relative to two residues correctly left unmatched, in alignments of maximum "
@@ -41,7 +41,9 @@ class Learning(NoOptions):
     """How training alignments are read."""
 
     most_pairs: int | None = option(
-        None, min=1, help="Largest number of pairs to take from each alignment, at random."
+        None,
+        min=1,
+        help="Largest number of pairs of sequences to take from each alignment, at random. By default all.",
     )
 
 
@@ -81,7 +83,8 @@ class Request:
         None,
         min=1,
         help="Largest distance of the alignment from the diagonal, in residues of the longer sequence. A "
-        "small value saves time and memory for long sequences that are similar from end to end.",
+        "small value saves time and memory for long sequences that are similar from end to end. By default "
+        "there is no limit.",
         panel="Prediction",
     )
     format: Literal["fasta", "clustal", "stockholm", "phylip", "msf", "json"] | None = option(

@@ -297,7 +297,8 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     kind = find_kind(word)
     if kind is None or kind.shard is None or not listed:
         raise DataError(
-            f"{path}: has {len(listed)} shards of type {word!r:.60}, expected some of {_with_files()}"
+            f"{path}: the folder has {len(listed)} shards of type {word!r:.60}. This release reads the types "
+            f"{_with_files()}"
         )
     return ShardFolder(path, kind, fold, n_examples, n_parts, layout)
 

@@ -37,8 +37,8 @@ def _has_probabilities(model: Classifier) -> bool:
 class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     """Logistic regression that tunes one regularization strength per group of features.
 
-    Scale features to similar ranges before fitting: features of one group share a regularization strength,
-    and features with large values may end a fit early.
+    Scale features to similar ranges before fitting: features of one group share a regularization strength.
+    With very large values the optimizer may stop before the minimum (`status_` is then "stalled").
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
@@ -32,8 +33,8 @@ _SPREAD = 10.0
 class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
     """Ridge regression that tunes one regularization strength per group of features.
 
-    Scale features to similar ranges before fitting: features of one group share a regularization strength,
-    and features with large values may end a fit early.
+    Scale features to similar ranges before fitting: features of one group share a regularization strength.
+    With very large values the optimizer may stop before the minimum (`status_` is then "stalled").
 
     Parameters
     ----------
@@ -107,7 +108,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     Predictive standard deviations combine the noise with the Gaussian posterior of weights and intercept.
     Penalties and noise are taken as known, as in `sklearn.linear_model.BayesianRidge`, which ignores the
-    uncertainty of the intercept. They need the Hessian as a matrix.
+    uncertainty of the intercept. Standard deviations need a dense Hessian and at most 1023 features (fewer
+    with several outputs).
 
     Examples
     --------
@@ -298,7 +300,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Raises
         ------
         DataError
-            Standard deviations were asked for, but the model was fitted without its Hessian as a matrix.
+            `return_std` is True, but the model has no covariances of the weights: it was not fitted with a
+            dense Hessian, or has more than 1023 features (fewer with several outputs).
         """
         X = self._check_features(X)
         mean = self._scores(X)
@@ -306,8 +309,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
             return mean if self._n_outputs else mean[:, 0]
         if self._posterior is None:
             raise DataError(
-                "return_std=True needs the covariances of the weights: fit with hessian='dense' and at most "
-                f"{MOST_CELLS} covariances"
+                "return_std=True needs the covariances of the weights. Fit with hessian='dense' and at most "
+                f"{math.isqrt(MOST_CELLS) - 1:,} features (fewer with several outputs)"
             )
         # the covariance of the weights is noise (C + X'X)^-1, in which the noise is a factor
         noise = np.atleast_1d(self.noise_variance_)
@@ -329,7 +332,7 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         model = cls()
         model._n_outputs = n = header["n_outputs"]
         if n is not None and (type(n) is not int or n < 1):
-            raise ModelFileError(f"n_outputs must be a number >= 1, not {n!r}")
+            raise ModelFileError(f"n_outputs must be a whole number >= 1 or None, not {n!r}")
         model._unpack(header, arrays)
         noise = np.array(header["noise_variance"], dtype=np.float64)
         if noise.shape != (() if n is None else (n,)) or not np.all((noise >= 0.0) & (noise < np.inf)):

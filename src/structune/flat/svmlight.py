@@ -42,8 +42,8 @@ def read_svmlight_blocks(source: Source, n_bytes: int = 1 << 24) -> Iterator[tup
     Raises
     ------
     DataError
-        A line that is not an example, has a query (``qid:``), or has a number that is not finite; the message
-        names the file and the line. Or the file has no examples.
+        A line is not an example, has a query (``qid:``), or has a number that is not finite (the message
+        names the file and the line); or the file has no examples.
     """
     # `before` counts all lines, comments and empty ones too, so that errors name the right one
     name, before, is_empty = source_name(source), 0, True

@@ -294,8 +294,9 @@ class SvmlightFiles:
             yield X, y
         if end - first > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
             raise DataError(
-                f"{', '.join(self.paths)}: feature number {end - 1} is too high for {n_values} values: above "
-                f"{_MOST_FEATURES:,} features, at most {_MOST_FEATURES_A_VALUE} per value are allowed"
+                f"{', '.join(self.paths)}: feature number {end - 1} is too high for {n_values:,} values: "
+                f"above {_MOST_FEATURES:,} features, at most {_MOST_FEATURES_A_VALUE} per value are allowed. "
+                "Number the features without large gaps."
             )
         self.layout = Layout(first=first, n_features=end - first)
 

@@ -285,7 +285,8 @@ def open_finder(
     """
     is_file = Path(path).is_file()
     if path == IN_COMMON and not (adapts or is_file):
-        raise DataError(f"{path}: this model must be adapted to a genome. Use genes --adapt 20.")
+        told = "this model must first be adapted to a genome. Run structune genes with --adapt 20."
+        raise DataError(f"{path}: {told}")
     found: Any
     if path == _PRETRAINED:
         is_tree = node is not None

@@ -23,7 +23,8 @@ def encode_letters(text: str, name: str) -> NDArray[np.int8]:
     codes = _CODES[np.frombuffer(text.encode("latin-1", "replace"), np.uint8)]
     wrong = np.flatnonzero(codes < 0)
     if wrong.size:
-        raise DataError(f"{name}, position {wrong[0] + 1}: {text[wrong[0]]!r} is not a nucleotide")
+        told = f"{text[wrong[0]]!r} is not a nucleotide. Allowed: ACGTU and IUPAC codes"
+        raise DataError(f"{name}, position {wrong[0] + 1}: {told}")
     return codes
 
 

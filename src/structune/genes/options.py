@@ -117,8 +117,8 @@ class Finding:
         6.0,
         min=0.0,
         max=1000.0,
-        help="Log odds that an intron hint with ten or more reads adds to the score of a gene that has the "
-        "intron.",
+        help="Log odds that a hint adds to the score of genes that agree with it: an intron with ten or more "
+        "reads, or coding parts of 100 bases. Hints with less support add less.",
     )
     avoid: Path | None = option(
         None,

@@ -38,8 +38,8 @@ class Source:
         "--model",
         "-m",
         metavar="MODEL",
-        help=f"{_MODEL}; with --adapt also eukaryotes. Without it, pretrained if genes are as dense as in "
-        "bacteria.",
+        help=f"{_MODEL}, or eukaryotes, which needs --adapt. By default pretrained if genes are as dense as "
+        "in bacteria; for other genomes a model must be given.",
         panel="Prediction",
     )
 

@@ -62,7 +62,7 @@ class MaximumLoss(Loss):
 
     @property
     def own_score_is_linear(self) -> bool:
-        """Whether the score of y is a linear part of its own."""
+        """Whether the score of the annotated output is a separate, linear part of the loss."""
         # the hinge of a maximum that is never negative is that maximum, and Gamma = 1 takes f(x, y) out of it
         return self.rescaling == "margin" and self.outer == "hinge"
 

@@ -42,7 +42,7 @@ def load_ohsumed(fold: int = 1, normalised: bool = True) -> OhsumedData:
         A file is missing from the data folder (see STRUCTUNE_DATA), or differs from the expected one.
     """
     if fold not in range(1, _N_PARTS + 1):
-        raise DataError(f"fold must be a number from 1 to {_N_PARTS}, not {fold!r}")
+        raise DataError(f"fold must be a whole number from 1 to {_N_PARTS}, not {fold!r}")
     folder = "ohsumed_querylevelnorm" if normalised else "ohsumed_feature_null"
     numbers = [(fold - 1 + k) % _N_PARTS + 1 for k in range(_N_PARTS)]
     *parts, validation, test = (read_letor(find(f"ranking/{folder}/S{k}.txt.gz")) for k in numbers)

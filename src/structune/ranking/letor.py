@@ -89,8 +89,8 @@ def read_letor(
     DataError
         A relevance is not a number >= 0; a document has no query; a feature has no finite value, or is not
         in increasing order; the documents of a query are not together; a value is ``NULL`` and `missing` is
-        None. These messages give file and line. Or the file has no documents, or too few values for a dense
-        table.
+        None (these messages give file and line); or the file has no documents, or too few values for a
+        dense table.
     """
     return _data(source_name(source), list(_documents(source)), features, missing)
 
@@ -141,8 +141,9 @@ def _data(
     # a table is dense: a small file could ask for one that does not fit in memory
     if len(documents) * columns.size > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
         raise DataError(
-            f"{name}: {n_values} values in {len(documents)} documents of {columns.size} features are too few "
-            f"for a dense table, which needs at least one for {_MOST_CELLS_A_VALUE} cells"
+            f"{name}: {n_values:,} values are too few for a dense table of {len(documents):,} documents and "
+            f"{columns.size:,} features. A table of this size needs a value in one of {_MOST_CELLS_A_VALUE} "
+            "cells. Read fewer features, or pass a sparse matrix to Ranker"
         )
     X, known = np.zeros((len(documents), columns.size)), np.append(columns, -1)
     for row, document in zip(X, documents, strict=True):

@@ -133,7 +133,7 @@ class RNAFolder(BlockEstimator):
     ------
     CapabilityError
         A method needs probabilities, but the model was not fitted with the log loss. Only `predict`,
-        `predict_viterbi`, `score` and `log_partition` work without.
+        `predict_viterbi`, `score` and `log_partition` work without probabilities.
 
     Examples
     --------

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 PRETRAINED = "pretrained"  # in place of a model file: what comes with structune
 _GAMMA = (
-    "Weight of a correct pair. A higher value predicts more pairs. By default the value of the model: 1.5 "
-    "for the pretrained model, 4 for others unless set in training."
+    "Weight of a correct pair, relative to two correct unpaired bases (mea) or to a wrong pair (centroid). A "
+    "higher value predicts more pairs. By default the value of the model: 1.5 for the pretrained model, 4 "
+    "for others unless set in training."
 )
 _predicted, _written = partial(option, panel="Prediction"), partial(option, panel="Output")
 
@@ -72,8 +73,8 @@ class Source:
     max_span: int | None = option(
         None,
         min=1,
-        help="Largest distance between the two bases of a pair. Time and memory then grow linearly with the "
-        "length; use it for genomes.",
+        help="Largest distance between the two bases of a pair. By default there is no limit. With a limit, "
+        "time and memory grow linearly with the length; use it for genomes.",
     )
     jobs: int = jobs_option()
 

@@ -244,7 +244,7 @@ class SegmentTagger(LabelPredictions):
         return self.chain_.segment_probability(self.coef_, shard, k, start, stop, label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """F1 of segments, which count as correct if the label and both ends are; 0 if there are none."""
+        """Return the F1 of segments; one is correct if its label and both ends are. 0 without segments."""
         from structune.tagging.metrics import segment_counts
 
         predicted = self.predict(X)

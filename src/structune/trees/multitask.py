@@ -121,7 +121,10 @@ class MultitaskEstimator(FitsOnExecutor):
         tree = self.tree if isinstance(self.tree, TaskTree) else TaskTree.from_nested(self.tree)
         model: Any = clone(self.estimator)
         if not getattr(model, "_learns_tasks", False):
-            raise CapabilityError(f"{type(model).__name__} cannot be trained on a tree of tasks")
+            raise CapabilityError(
+                f"{type(model).__name__} cannot be trained on a tree of tasks. Use SequenceTagger, "
+                "SegmentTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder"
+            )
         if model.tuning == "auto":  # the tree's own tuning is what tunes
             model.tuning = None
         for name, expected in (("tuning", None), ("constraints", None), ("l1", 0.0), ("run", None)):

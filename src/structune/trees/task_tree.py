@@ -25,7 +25,7 @@ class TaskTree:
 
     Parameters
     ----------
-    parents : mapping of str to str or None, or pairs
+    parents : mapping of str to str or None, or iterable of pairs (node, parent)
         Parent of each node. The root has the parent None, or no entry.
 
     Attributes
@@ -40,7 +40,7 @@ class TaskTree:
     Raises
     ------
     DataError
-        There are no nodes, several roots, a cycle, or two nodes with the same name.
+        There are no nodes, several roots, a cycle, two nodes with the same name, or an empty name.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def _newick_pairs(text: str) -> list[tuple[str, str | None]]:
     below: dict[int | None, list[str]] = defaultdict(list)
     for node, parent in reversed([*enumerate(parents)]):  # children come before their parents here
         if node not in inner and not names[node]:
-            raise DataError("Newick: a leaf has no name")
+            raise DataError("Newick: a leaf has no name; perhaps there is a comma too many, as in '(a,,b);'")
         leaves = below.pop(node, [names[node]])
         names[node] = names[node] or "+".join(reversed(leaves))
         below[parent] += leaves

@@ -132,7 +132,7 @@ def test_repeated_entries_add_up():
 
 def test_wrong_classes():
     for labels in ([], ["a", "a"]):
-        with pytest.raises(DataError, match="at least one class and no duplicates"):
+        with pytest.raises(DataError, match="at least one class, and each class once"):
             Classes(labels, ["x"])
 
 

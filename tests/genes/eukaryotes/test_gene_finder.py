@@ -250,7 +250,7 @@ def test_genes_given_apart_and_sequences_without(model):
     ("options", "message"),
     [
         ({"features": "most"}, "features='most': expected one of"),
-        ({"donors": "GT"}, "expected some of 'GT', 'GC'"),
+        ({"donors": "GT"}, "expected a list with 'GT', 'GC' or both"),
         ({"flank": -1}, "flank=-1: expected a whole number >= 0"),
         ({"groups": "prefix"}, "groups='prefix': expected 'kind'"),
     ],

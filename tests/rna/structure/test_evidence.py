@@ -89,7 +89,10 @@ def test_what_is_no_evidence():
     ("change", "message"),
     [
         ({"whole": np.array([True])}, "sequences with a structure have forced scores"),
-        ({"whole": np.array([True]), "forced": np.zeros(1)}, "do not cut 0 items into 1 segments"),
+        (
+            {"whole": np.array([True]), "forced": np.zeros(1)},
+            "2 offsets, which begin with 0, never decrease, and end with 0",
+        ),
         ({"base_scores": np.full((6, 2), np.nan)}, "scores of bases that are not finite"),
         ({"pairs": np.array([[4, 0]])}, "not pairs of two bases"),
         ({"pairs": np.array([[0, 6]])}, "from 0 to 6, expected 0 to 5"),

@@ -358,7 +358,11 @@ class Alignment(Structure):
         return _best_of(self._pairs(w, shard, cost=cost))
 
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
-        """The best of the alignments that have all scored matches."""
+        """Return the highest-scoring alignments that have all known matches, and their scores.
+
+        Partners of the residues of x have shape (n_parts,), scores (n_pairs,). The shard's alignments define
+        the known matches.
+        """
         self._alignments(shard, None)
         return _best_of(self._pairs(w, shard, forced=True))
 

@@ -75,7 +75,9 @@ class Alphabet:
         codes = np.frombuffer(sequence.encode("latin-1", "replace"), np.uint8)
         numbers: Array = self._numbers[codes]
         for k in np.flatnonzero(numbers < 0)[:1]:
-            raise DataError(f"{name}: {sequence[k]!r} at residue {k} (from 0) is not {self.noun}")
+            told = f"{sequence[k]!r} at residue {k} (from 0) is not {self.noun}"
+            allowed = "".join(letter for letter in LETTERS if self._numbers[ord(letter)] >= 0)
+            raise DataError(f"{name}: {told}. Allowed: {allowed}")
         return numbers
 
 

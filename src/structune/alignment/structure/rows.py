@@ -100,7 +100,8 @@ def check_rising(alignment: AlignedPair, m: int, p: int) -> None:
     partner, scored = alignment.partner, alignment.scored
     matched = partner[partner >= 0]
     if np.any(np.diff(matched) <= 0) or np.any(matched >= m) or np.any(partner[scored] < 0):
-        raise DataError(f"pair {p}: the matches are not those of an alignment with {m} residues")
+        told = f"must be in the order of both sequences, within the {m} residues of the second"
+        raise DataError(f"pair {p}: the matches {told}")
 
 
 def check_space(alignment: AlignedPair, m: int, p: int, overhangs: str, band: int | None) -> None:

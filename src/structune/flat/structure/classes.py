@@ -43,9 +43,7 @@ class Classes(FlatStructure):
         self, labels: Sequence[Any], features: Sequence[str], bias: bool = True, reference: bool = False
     ) -> None:
         if len(set(labels)) != len(labels) or not len(labels):
-            raise DataError(
-                f"the classes {list(labels)} are empty or contain duplicates; list each class once"
-            )
+            raise DataError(f"give at least one class, and each class once, not {list(labels)}")
         super().__init__(features, bias)
         self.labels, self.reference = list(labels), reference
         self._ids = {label: y for y, label in enumerate(self.labels)}

@@ -244,7 +244,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
             if done <= n:
                 yield tally.counted(shard, tables) if self.features == "full" else shard, None
         if done != n:
-            raise DataError(f"the blocks had {n} genes at first and then {done}: they must not change")
+            told = "it must return the same examples each time"
+            raise DataError(f"blocks() returned {n} training genes at first, but {done} then: {told}")
         if self.features == "full":
             graph = tally.scaled_graph()
         self._keep_graph(graph, lengths)

@@ -29,8 +29,8 @@ def read_dna(source: Source) -> Iterator[tuple[str, str]]:
     Yields
     ------
     name, sequence : str
-        The name is the first word of the header, or the number of the record, from 1. In the sequence, U
-        becomes T and lower case is kept.
+        The name is the first word of the header or, if that is empty, the number of the record, from 1. In
+        the sequence, U becomes T and lower case is kept.
 
     Raises
     ------

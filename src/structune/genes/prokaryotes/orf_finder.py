@@ -95,7 +95,7 @@ class OrfFinder(StructuredEstimator):
         return {name: factor * precision for name, precision in self._usual_penalty.items()}
 
     def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
-        """Encoded sequences with everything that scores depend on; `letters` are those of the sequences."""
+        """Return the shard with all that scores depend on; `letters` are the letters of its sequences."""
         return shard
 
     def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:

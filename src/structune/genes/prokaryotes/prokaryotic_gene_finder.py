@@ -44,9 +44,9 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         1. 0 is allowed only for groups with an `l1` above 0.
     groups : "kind", "single", "separate", or callable
         Groups of weights that share a regularization strength. "kind": one group per type of feature (codons,
-        words of two codons, start codons, ribosome-binding sites, lengths, bases around starts, gaps between
-        genes). "single": one group for all weights. "separate": one group per weight. A callable takes the
-        name of a weight and returns the name of its group.
+        hexamers, that is, two neighboring codons, start codons, ribosome-binding sites, lengths, bases around
+        starts, gaps between genes). "single": one group for all weights. "separate": one group per weight. A
+        callable takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
         L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
         to the loss. One number for all groups, or one per group name (0 for groups without a name here).
@@ -67,7 +67,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         "annotated".
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2 folds. An example has about five genes. Or a scikit-learn splitter, or its splits.
+        5; by default 2 folds. Or a scikit-learn splitter, or its splits. An example has about five genes.
     warm_start : bool
         Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
         tuners choose them again.

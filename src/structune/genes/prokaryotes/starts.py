@@ -256,15 +256,15 @@ class StartModel:
 
     A start belongs to one of three classes: with a ribosome-binding site; leaderless, with a -10 box right
     before the start; or without either signal. Their probabilities depend on the gene before. Further
-    evidence is a promoter upstream, words of two codons, the start codon, the bases around it, the distance
-    to the gene before, and the distance to the first start codon of the frame.
+    evidence is a promoter upstream, hexamers (two neighboring codons), the start codon, the bases around it,
+    the distance to the gene before, and the distance to the first start codon of the frame.
 
     Attributes
     ----------
     words, codons, sites, context, neighbours, behind : ndarray
-        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,): of words of two
-        codons in genes, 0 for words with an unknown base; start codons; ribosome-binding sites; bases around
-        the start; the distance to the gene before; and the distance to the first start codon of the frame.
+        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,): of hexamers in
+        genes, 0 for those with an unknown base; start codons; ribosome-binding sites; bases around the start;
+        the distance to the gene before; and the distance to the first start codon of the frame.
     classes : ndarray, shape (3, 3)
         Probabilities of the classes: shortly after a gene on the same strand, farther after one, or after a
         gene on the other strand.
@@ -287,7 +287,7 @@ class StartModel:
     promoter: Motif
 
     def parts(self, of: Choices, class_odds: FloatArray) -> dict[str, FloatArray]:
-        """What the scores are sums of, before they are weighed: log odds, by the names of `WEIGHTS`."""
+        """Return the log odds of each signal for all candidates; scores sum them, weighted by `WEIGHTS`."""
         # Signals are not independent, as words and bases around a start overlap: sums of their log odds are
         # weighed, by weights that verified starts of six genomes taught (training/prokaryotic_starts.py).
         near = self.words[of.words_near]
@@ -309,7 +309,7 @@ class StartModel:
         }
 
     def class_odds(self, of: Choices) -> FloatArray:
-        """How probable each class is, times the odds of its motif: shape (n_candidates, 3)."""
+        """Return the probability of each class times the odds of its motif, shape (n_candidates, 3)."""
         motifs = [motif.scores(of.upstream, self.background) for motif in (self.site, self.box)]
         odds = np.exp(np.column_stack([*motifs, np.zeros(len(of))]))
         return np.asarray(self.classes[of.situation] * odds)
@@ -323,7 +323,7 @@ class StartModel:
         is_open: bool,
         beside: FloatArray | None = None,
     ) -> tuple[Chosen, FloatArray | None]:
-        """The same genes with the starts that the model gives them, and the probabilities of these.
+        """Return the genes with the starts that the model prefers, and the probabilities of these starts.
 
         Genes that begin before their sequence stay as they are, if it `is_open`. `scores` are probabilities
         of candidates, if those are known; `beside` are log odds of candidates that count, too.

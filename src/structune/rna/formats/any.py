@@ -78,8 +78,8 @@ def read_rna(
     Parameters
     ----------
     source : path or file object
-        A file, compressed or not, binary or text; a file object is left open. Or a folder: its files with a
-        known ending are read in the order of their names.
+        A file, compressed or not, binary or text (a file object is left open); or a folder, whose files with
+        a known ending are read in the order of their names.
     format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
         Format of the files. By default it is detected from the ending of the name (``.fa .fas .fasta .ffn
         .fna .frn``, ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, compressed or not) or else

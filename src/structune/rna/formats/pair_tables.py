@@ -89,7 +89,7 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
     Raises
     ------
     DataError
-        A record without a structure.
+        A record has no structure, or has two strands.
     """
     texts = []
     for record in records:
@@ -145,7 +145,7 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     Raises
     ------
     DataError
-        The number of records is not one, or the record has no structure.
+        The number of records is not one, or the record has no structure or has two strands.
     """
     given = list(records)
     if len(given) != 1:

@@ -189,7 +189,7 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
     Raises
     ------
     DataError
-        A record without a structure.
+        A record has no structure.
     """
     texts = []
     for record in records:

@@ -93,7 +93,7 @@ class Constraints:
     between: bool = False
 
     def scores(self, letters: Array) -> PairScores:
-        """What they add to the scores of pairs: -inf for one that cannot be."""
+        """Return the scores that the constraints add to pairs of bases; -inf for a pair that they forbid."""
         forced, bases, prohibited = self._forced(), places(letters), list[IntArray]()
         for pair in self.prohibited:
             i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
@@ -113,7 +113,7 @@ class Constraints:
 
     @property
     def forced(self) -> float:
-        """Score of all that must be."""
+        """Score added to structures that satisfy `notation`: 1e6 for each ``|<>`` and each pair."""
         return FORCED * sum(1.0 for character in self.notation if character in "|<>(")
 
     def _base_scores(self, letters: Array) -> FloatArray:

@@ -129,7 +129,7 @@ class RNA(Structure):
         return {**vars(self), "_kept": None}
 
     def like(self, max_span: int | None, circular: bool, initiation: float) -> Self:
-        """The same of other sequences; itself if these are such."""
+        """Return the model with these settings for other sequences; `self` if it has them already."""
         if (self.max_span, self.circular, self.initiation) == (max_span, circular, initiation):
             return self
         return type(self)(
@@ -320,7 +320,7 @@ class RNA(Structure):
         return self._each(shard, n_tables, of_one)
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
-        """Bytes that so many tables of pairs of n bases take; more where pairs have scores of their own."""
+        """Return the bytes of `n_tables` tables of pairs of n bases; `weighted`: pairs have extra scores."""
         # Measured by `test_rna.py`, which compares with what the allocator tells.
         more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
@@ -412,9 +412,10 @@ class RNA(Structure):
     def n_best(
         self, w: FloatArray, shard: RNAShard, n: int, within: float = np.inf
     ) -> list[tuple[Array, FloatArray]]:
-        """For each sequence up to `n` structures, falling: partners, shape (n, n_bases), and scores.
+        """Return up to `n` structures of each sequence with the highest scores, best first.
 
-        None that scores more than `within` below the best.
+        Each item is a pair: partners, shape (n_found, n_bases), and scores, shape (n_found,). Structures that
+        score more than `within` below the best are omitted.
         """
         shard, potentials = shard.free(), self._potentials(w)
 

@@ -64,7 +64,8 @@ def parse_sequence(s: int, sequence: str) -> Array:
     bad = np.flatnonzero(codes < 0)
     if bad.size:
         raise DataError(
-            f"sequence {s}, base {_base(sequence, bad[0])} (from 0): {sequence[bad[0]]!r} is not a nucleotide"
+            f"sequence {s}, base {_base(sequence, bad[0])} (from 0): {sequence[bad[0]]!r} is not a "
+            "nucleotide. Allowed: ACGUT, IUPAC codes, and & between two strands"
         )
     try:
         check_strands(sequence)

@@ -334,7 +334,7 @@ class Chain(Structure):
 
     @property
     def move_keys(self) -> dict[str, IntArray]:
-        """Keys of its own, in the order of their weights, which are the last ones."""
+        """Keys of the transitions that have weights, by parameter. These weights are the last ones."""
         return {"transitions": self.transitions}
 
     @classmethod
@@ -504,8 +504,8 @@ class Chain(Structure):
         bad = np.flatnonzero((lengths > 0) & ~possible[lengths])
         if bad.size:
             raise DataError(
-                f"sequence {bad[0]}: with these forbidden transitions, its {lengths[bad[0]]} tokens have no "
-                "possible labels"
+                f"sequence {bad[0]}: the forbidden transitions allow no labels for a sequence of length "
+                f"{lengths[bad[0]]}"
             )
 
     # --- scores and features ------------------------------------------------------------------------------
@@ -834,7 +834,7 @@ class Chain(Structure):
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """For each sequence, its best labellings, shape (at most n, length), and their scores, descending."""
+        """Return up to `n` best labellings of each sequence, (n_found, length), and scores, best first."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)

@@ -264,7 +264,8 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
     Raises
     ------
     DataError
-        Ragged lengths, a label outside the set or of another type, an empty choice, or no label at all.
+        Lengths differ, a label is not in the set or has another type, a choice is empty, or there are no
+        labels.
     """
     check_lengths(outputs, lengths)
     flat = [label for sequence in outputs for label in sequence]

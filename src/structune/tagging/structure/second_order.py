@@ -132,7 +132,7 @@ class SecondOrderChain(Chain):
         return [*super().weight_names(), *names]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
-        """One group per template, the transitions with starts and ends, and the trigrams."""
+        """Return the groups: one per template, one of transitions, starts and ends, and one of trigrams."""
         first = super().groups(n_heldout)
         index = first.index.copy()
         index[self._trigrams] = len(first)

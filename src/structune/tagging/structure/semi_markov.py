@@ -463,7 +463,7 @@ class SemiMarkovChain(Structure):
         return wrong_tokens(self._tags_of(shard, None), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """For each sequence, tags of its best segmentations, (at most n, length), and scores, descending."""
+        """Return tags of up to `n` best segmentations of each sequence, (n_found, length), and scores."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         results = []

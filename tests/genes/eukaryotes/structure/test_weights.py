@@ -71,10 +71,10 @@ def test_lengths_of_introns(lengths, expected):
     ("options", "message"),
     [
         ({"strands": "+"}, "strands='\\+': expected one of"),
-        ({"donors": ("AT",)}, "donors=.*expected some of 'GT', 'GC'"),
-        ({"donors": ()}, "donors=.*expected some of"),
-        ({"introns": (3, 9)}, "expected the shortest, 4 or more"),
-        ({"introns": (9, 8)}, "expected the shortest, 4 or more"),
+        ({"donors": ("AT",)}, "donors=.*expected a list with 'GT', 'GC' or both"),
+        ({"donors": ()}, "donors=.*expected a list"),
+        ({"introns": (3, 9)}, "the shortest is at least 4"),
+        ({"introns": (9, 8)}, "the shortest is at least 4"),
     ],
 )
 def test_wrong_rules(options, message):

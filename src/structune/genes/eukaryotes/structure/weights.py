@@ -52,10 +52,11 @@ class GeneRules:
             raise DataError(f"strands={self.strands!r}: expected one of {STRANDS}")
         is_list = isinstance(self.donors, Sequence) and not isinstance(self.donors, str)
         if not is_list or not self.donors or any(donor not in DONORS for donor in self.donors):
-            raise DataError(f"donors={self.donors!r}: expected some of {', '.join(map(repr, DONORS))}")
+            raise DataError(f"donors={self.donors!r}: expected a list with 'GT', 'GC' or both")
         if not SHORTEST_INTRON <= self.introns[0] <= self.introns[1]:
             raise DataError(
-                f"introns={self.introns!r}: expected the shortest, {SHORTEST_INTRON} or more, and the longest"
+                f"introns={self.introns!r}: expected the shortest and the longest length with a score of its "
+                f"own; the shortest is at least {SHORTEST_INTRON}"
             )
 
     @property

@@ -33,11 +33,11 @@ _MOST_LOG = 50.0  # that files may have: sums of them have exponentials
 class MetagenomeFinder(OrfFinder):
     """Find genes on contigs of unknown bacteria and archaea, each contig by itself.
 
-    Training genomes show how the frequencies of words of two codons in genes depend on the GC content, and
-    how organisms deviate from that. The frequencies for a contig combine three sources: its GC content, the
-    organisms that its genes resemble, and its own words. Start codons are scored by the signals of the most
-    similar organism. The weights of words and signals are trained on pieces of the genomes; the words of a
-    piece are scored by the other genomes.
+    Training genomes show how the frequencies of hexamers (two neighboring codons) in genes depend on the GC
+    content, and how organisms deviate from that. The frequencies for a contig combine three sources: its GC
+    content, the organisms that its genes resemble, and its own hexamers. Start codons are scored by the
+    signals of the most similar organism. The weights are trained on pieces of the genomes, in two fits. The
+    first takes the frequencies from the other genomes; the second adds those of the genes in the piece.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class MetagenomeFinder(OrfFinder):
         Number of threads; -1 uses all cores. The result does not depend on it.
     run : Run, optional
         Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`. The time limit
-        holds for each of the two fits. The first one, without the contigs' own words, has no checkpoint.
+        holds for each of the two fits. The first one has no checkpoint.
 
     Attributes
     ----------

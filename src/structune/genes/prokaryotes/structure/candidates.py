@@ -123,7 +123,7 @@ class OrfRules:
     overlap : int
         Largest overlap of neighboring genes in bases; less than `shortest`.
     far : int
-        Distance in bases from which on the gaps between genes share one weight.
+        Gaps between genes of at least this many bases share one weight.
     """
 
     code: int = 11
@@ -145,7 +145,7 @@ class OrfRules:
 
     @cached_property
     def is_stop(self) -> NDArray[np.bool_]:
-        """By the number of the codon, shape (65,)."""
+        """Whether each codon is a stop codon, by codon number, shape (65,)."""
         return _by_codon(genetic_code(self.code).stop_codons) >= 0
 
     def has_stops(self, code: int) -> bool:
@@ -298,9 +298,11 @@ class OrfShard(Shard):
                 check_range(name, getattr(self, name), np.int64, (sizes[level],), 0, _MOST_BASES)
         for level, counts in ((WORDS, self.n_words), (CANDIDATES, self.n_candidates)):
             if not np.array_equal(offsets_of(counts)[offsets[FRAMES]], offsets[level]):
-                raise DataError("the frames do not add up to their sequences")
+                raise DataError(
+                    "the words or candidates of the frames do not add up to those of the sequences"
+                )
         if np.any(self.bounds[:, 1] > self.by_candidate(self.n_bases)):
-            raise DataError("the shard is damaged: a candidate gene ends beyond its sequence")
+            raise DataError("a candidate gene ends beyond its sequence")
         # what does not follow from the bounds of the candidates
         bounds, counts = self.bounds, self.n_candidates
         first = offsets_of(counts)[:-1]
@@ -313,7 +315,7 @@ class OrfShard(Shard):
                 raise DataError(f"sequence {s}: found {problem}")
 
         back = np.diff(2 * sequence + of_frame, prepend=0) < 0
-        refuse(back, FRAMES, "candidates that frames do not share out")
+        refuse(back, FRAMES, "frames of the reverse strand before those of the forward strand")
         # Along its own strand a candidate goes from its start to its stop; on the reverse strand positions
         # are negated, so that both strands obey the same rules: one stop a frame, and starts that rise.
         is_reverse = of_frame[frame]
@@ -330,7 +332,7 @@ class OrfShard(Shard):
         n_words, skipped = lengths[first] // CODON - 2, (starts - starts[first][frame]) // CODON
         given |= {"n_candidates": counts, "n_words": n_words, "skipped": skipped}
         expected = shard_of_frames(sequence, of_frame, self.n_bases, self.weights, **given)
-        others = " that are not those of the candidates"
+        others = " that do not follow from the bounds of the candidates"
         for level, row in enumerate(self.offsets[LEFTS:] == expected.offsets[LEFTS:], LEFTS):
             if not row.all():
                 raise DataError(f"sequence {np.argmin(row) - 1}: found {LEVELS[level][0]}{others}")
