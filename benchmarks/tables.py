@@ -139,7 +139,13 @@ def _tuned(data: dict[str, Any]) -> str:
             f"{row['times_fixed_seconds']:.1f}",
             f"{row['times_fixed_passes']:.1f}",
         ])  # fmt: skip
-    header = ["", "test F1, %", "minus CRFsuite, points", "cost in fits, seconds", "cost in fits, passes"]
+    header = [
+        "",
+        "test F1, %",
+        "difference to CRFsuite, points",
+        "cost in untuned fits, by seconds",
+        "by passes",
+    ]
     return table(header, rows)
 
 
@@ -154,7 +160,10 @@ def ocr_letters() -> str:
             rows.append(
                 [f"{label}, {names[name]}", f"{100 * row['accuracy']:.2f}", gain, f"{row['seconds']:.0f}"]
             )
-    return table(["trained by", "letters right, %", "minus CRFsuite, points", "seconds a fold"], rows)
+    return table(
+        ["training data, program", "letter accuracy, %", "difference to CRFsuite, points", "seconds a fold"],
+        rows,
+    )
 
 
 def orders() -> str:
@@ -164,13 +173,13 @@ def orders() -> str:
         found = letters[kind]
         seconds = [np.mean([row[f"order {order}"]["seconds"] for row in found["folds"]]) for order in (1, 2)]
         accuracies = [f"{100 * accuracy:.2f}" for accuracy in found["means"]]
-        name = f"letters right, {kind}"
+        name = f"letter accuracy, {kind}"
         rows.append([name, *accuracies, interval(found["gain"]), f"{seconds[1] / seconds[0]:.0f}"])
     first, second = chunks["order 1"], chunks["order 2"]
     f1s = [f"{100 * row['f1']:.2f}" for row in (first, second)]
     ratio = second["seconds"] / first["seconds"]
     rows.append(["CoNLL-2000, segment F1", *f1s, interval(chunks["gain"]), f"{ratio:.0f}"])
-    return table(["%", "order 1", "order 2", "gain, points", "times as long"], rows)
+    return table(["%", "order 1", "order 2", "gain, points", "time ratio"], rows)
 
 
 def sparse_taggers() -> str:
@@ -221,7 +230,7 @@ def segments() -> str:
     header = [
         "",
         "test F1, %",
-        "minus the chain, points",
+        "difference to the chain, points",
         "weights",
         "training, s",
         "tagging, tokens/s, thousand",
@@ -238,7 +247,7 @@ def simulation() -> str:
         errors = (f"{row['error'][m]:.3f}" for m in methods)
         gain = f"{row['gain']:+.3f} [{low:+.3f}, {high:+.3f}]"
         rows.append([str(row["n_train"]), str(row["n_relevant"]), *errors, gain])
-    return table(["M", "R", *methods, "grouped better than the next by"], rows)
+    return table(["M", "R", *methods, "lead of grouped over the next best"], rows)
 
 
 def rna_speed() -> str:
@@ -435,7 +444,7 @@ def rna_left_out() -> str:
         f1 = [f"{row[name][key]:.3f}" for key in ("mean_f1", "f1") for name in ("structune", "contrafold")]
         rows.append([family, str(row["sequences"]), *f1, interval(row["gain"])])
     header = ["left out", "sequences", "mean F1", "CONTRAfold's parameters", "pooled F1"]
-    return table([*header, "CONTRAfold's parameters", "structune minus, points"], rows)
+    return table([*header, "CONTRAfold's parameters", "structune minus this method, points"], rows)
 
 
 def multiple_alignment() -> str:
@@ -447,7 +456,7 @@ def _aligned_sets(name: str) -> str:
     for label, row in data["rows"].items():
         gain = "" if label == "structune" else interval(row["Q of structune, less"])
         rows.append([label, f"{row['Q']:.3f}", f"{row['TC']:.3f}", gain])
-    header = [f"{data['sets']} sets of {name}", "Q", "TC", "structune's Q minus, points"]
+    header = [f"{data['sets']} sets of {name}", "Q", "TC", "structune's Q minus this method's, points"]
     return table(header, rows)
 
 
@@ -462,8 +471,8 @@ def rna_alignments() -> str:
     header = [
         f"{data['alignments']} alignments",
         "pooled F1",
-        "F1 where it was chosen",
-        "structune minus, points",
+        "F1 on the alignments that settings were chosen on",
+        "structune minus this method, points",
     ]
     return f"{table(header, rows)}\n\n{note}"
 
@@ -645,8 +654,8 @@ def tuning_convergence() -> str:
                 f"{one['test_at_end']:.4f}",
                 f"{found['one_fit']['test']:.4f} / {found['majorize']['test']:.4f}",
             ])  # fmt: skip
-    header = ["", "precisions to begin with", "status", "lowest held-out loss", "cost in fits", "test score"]
-    return table([*header, "precisions of 1 / majorize"], rows)
+    header = ["", "initial penalties", "status", "lowest held-out loss", "cost in untuned fits", "test score"]
+    return table([*header, "score with penalties of 1 / of majorize"], rows)
 
 
 def tuning_regret() -> str:
@@ -675,7 +684,14 @@ def wide_tables() -> str:
             off = f"{100 * row['off_by']:.2g}" if "off_by" in row else ""
             cells = [f"{row['log_loss']:.3f}", f"{100 * row['accuracy']:.1f}", f"{row['seconds']:.2g}", off]
             rows.append([size, method, *cells])
-    header = ["examples x features", "", "log loss", "accuracy, %", "seconds", "held-out loss off by, %"]
+    header = [
+        "examples x features",
+        "",
+        "log loss",
+        "accuracy, %",
+        "seconds",
+        "error of the held-out loss, %",
+    ]
     return table(header, rows)
 
 
@@ -711,7 +727,7 @@ def flat_groups() -> str:
                 for method in ("majorize", "implicit")
                 for base in (f"{method}, single", "grid")
             ]
-            rows.append([f"{problem}, {row['n_noise']} without meaning", *methods, *gains])
+            rows.append([f"{problem}, {row['n_noise']} noise features", *methods, *gains])
     header = ["test error, %", *next(iter(data.values()))[0]["methods"]]
     header += [
         f"{method}, grouped minus {base}"
@@ -757,7 +773,12 @@ def ohsumed() -> str:
         difference = data["differences"].get(f"ramp minus {name}")
         gain = interval(difference, 1.0, 4) if difference else ""
         rows.append([name, *(f"{row['ndcg'][k - 1]:.3f}" for k in shown), f"{row['mean']:.4f}", gain])
-    header = ["NDCG@k on the test queries", *(f"k = {k}" for k in shown), "mean of 1 .. 10", "ramp minus it"]
+    header = [
+        "NDCG@k on the test queries",
+        *(f"k = {k}" for k in shown),
+        "mean of 1 .. 10",
+        "ramp minus this method",
+    ]
     norms = ", ".join(f"{name} {norm:.1e}" for name, norm in data["largest_norm_of_weights"].items())
     return f"{table(header, rows)}\n\nLargest norm of the weights over all penalties and folds: {norms}."
 
@@ -814,8 +835,16 @@ def constraint_gradients() -> str:
                     f"{row['seconds']:.2f}",
                 ]
             )
-    header = ["gradient", "rounds", "passes", "objective", "above exact, %", "most violation", "accuracy, %"]
-    return table([*header, "minus exact, points", "s"], rows)
+    header = [
+        "gradient",
+        "rounds",
+        "passes",
+        "objective",
+        "objective above exact, %",
+        "largest violation",
+        "accuracy, %",
+    ]
+    return table([*header, "difference to exact, points", "s"], rows)
 
 
 _GENE_SETS = {"fly": "fly", "a_thaliana": "A. thaliana, 1 %", "c_elegans": "C. elegans, 1 %"}
@@ -947,8 +976,9 @@ def cut_genes() -> str:
             gain = f1["parts"][0] - f1["whole genes"][0]
             cells = [f"{value:.1f}" for way in ("whole genes", "parts") for value in f1[way]]
             rows.append([f"{_species(name)}, {size}", *cells, f"{gain:+.1f}", str(found["parts"]["partial"])])
-    header = ["F1, %, by bases of a contig", "exons, whole genes", "genes", "exons, parts as well", "genes"]
-    return table([*header, "exons, gain", "parts predicted"], rows)
+    header = ["F1, %, by bases of a contig", "whole genes only: exons", "genes"]
+    header += ["with partial genes: exons", "genes"]
+    return table([*header, "gain, exons", "partial genes predicted"], rows)
 
 
 def _species(name: str) -> str:
@@ -1039,7 +1069,7 @@ def memory() -> str:
     above = [run for run in data["runs"] if run["megabytes"] > 1000]
     told = "; ".join(f"{run['input']} (`{run['command']}`)" for run in above) or "none"
     return "\n\n".join([
-        table(["command", "input", "foretold, MB", "peak memory, MB"], rows),
+        table(["command", "input", "estimated before, MB", "peak memory, MB"], rows),
         f"Above 1,000 MB: {told}.",
         table(["refused", "input", "it needs"], refused),
     ])  # fmt: skip
@@ -1066,18 +1096,18 @@ def shards() -> str:
             f"{found['largest difference of weights from those in memory']:.0e}",
         ])  # fmt: skip
     header = [
-        "text of",
-        "MB",
-        "limit",
+        "model type",
+        "text, MB",
+        "memory limit, MB",
         "encoding, s",
-        "20 GB, h",
-        "peak",
-        "shards",
-        "fit to",
+        "projected for 20 GB, h",
+        "peak memory, MB",
+        "shards, MB",
+        "text of the fit, MB",
         "passes",
-        "s",
-        "peak",
-        "weights off",
+        "fit, s",
+        "peak memory, MB",
+        "largest difference of a weight",
     ]
     return table(header, rows)
 
@@ -1088,7 +1118,7 @@ def vectors() -> str:
         for name, row in data[kind].items():
             times = (f"{1e3 * row[key]:.2f}" for key in ("runs, s", "without, s"))
             rows.append([name, kind, *times, f"{row['ratio']:.2f}"])
-    return table(["work", "without runs", "with, ms", "without, ms", "times as long"], rows)
+    return table(["work", "compared with", "vectors, ms", "without, ms", "time ratio"], rows)
 
 
 def startup() -> str:
@@ -1126,7 +1156,7 @@ def fuzz() -> str:
             f"{max(row['slowest_seconds'] for row in loaders):.1f}",
             f"{max(row['peak_mb'] for row in loaders):.0f}",
         ])  # fmt: skip
-    return table(["kernels", "loaders", "cases", "failures", "slowest case, s", "most memory, MB"], rows)
+    return table(["kernels", "loaders", "cases", "failures", "slowest case, s", "peak memory, MB"], rows)
 
 
 def chaos_cluster() -> str:
@@ -1134,7 +1164,8 @@ def chaos_cluster() -> str:
     seconds = [f"{found['seconds'][name]:.0f}" for name in ("undisturbed", "disturbed")]
     counts = [str(found[name]) for name in ("deaths", "weights", "weights with other bits")]
     return table(
-        ["deaths", "weights", "with other bits", "seconds without deaths", "with them"], [counts + seconds]
+        ["killed workers", "weights", "weights that differ", "seconds without kills", "seconds with kills"],
+        [counts + seconds],
     )
 
 
@@ -1148,7 +1179,7 @@ def chaos_load() -> str:
         ]
         for found in result("chaos")["load"]["fits"]
     ]
-    header = ["fit", "threads", "processor time alone, s", "beside busy loops", "times as long on the clock"]
+    header = ["fit", "threads", "processor time alone, s", "beside busy loops, s", "elapsed time ratio"]
     return table(header, rows)
 
 
@@ -1162,7 +1193,13 @@ def chaos_kills() -> str:
         [kind, str(len(found)), *(f"{sum(row[name] for row in found):,}" for name in names)]
         for kind, found in works.items()
     ]
-    return table(["kind", "works", "kills", "while a file was written", *names[2:]], rows)
+    return table(
+        [
+            *("program", "runs", "kills", "kills during a write"),
+            *("runs completed", "states lost", "half-written models", "other failures"),
+        ],
+        rows,
+    )
 
 
 def chaos_disks() -> str:
@@ -1175,7 +1212,7 @@ def chaos_disks() -> str:
         ]
         for found in result("chaos")["disks"]["cases"]
     ]
-    return table(["what", "commands", "exit code", "failures"], rows)
+    return table(["case", "commands", "exit code", "failures"], rows)
 
 
 def numbers() -> str:

@@ -128,7 +128,7 @@ def test_what_cannot_be_used_is_told_and_left_out(installed, found, why):
     [
         ({"own": "run", "task": "x:T"}, "own must be a tuple of command names, not 'run'"),
         ({"shard": "package.Shard"}, "'package.Shard' must have the form 'package.module:Class'"),
-        ({"own": ("run",)}, r"the commands \('run',\) need a task"),
+        ({"own": ("run",)}, r"the commands \('run',\) in own need a task"),
     ],
 )
 def test_wrong_kinds_are_refused(given, why):
@@ -153,7 +153,7 @@ def test_commands_that_cannot_be_imported_do_not_harm_the_rest(installed, packag
     assert "train rna" in succeed("train", "--help")
     assert "No such command 'run'" in run("run").stderr
     told = run("train", "other").stderr
-    assert "'other' models have no command train. Choose one of tagging, segments, rna" in told
+    assert "train is not available for 'other'. It is for tagging, segments, rna" in told
 
 
 @pytest.mark.filterwarnings("error")

@@ -19,7 +19,7 @@ class ModelFileError(StructuneError):
 
 
 class CapabilityError(StructuneError):
-    """A model or structure cannot do what was asked, such as probabilities of a model without any."""
+    """A model or structure does not support the operation, such as probabilities with the margin loss."""
 
 
 class ClusterError(StructuneError):
@@ -27,7 +27,7 @@ class ClusterError(StructuneError):
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that points to the user's line that called structune."""
+    """Issue a warning that points to the line of user code that called structune."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("structune."):
         level, frame = level + 1, frame.f_back

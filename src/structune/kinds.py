@@ -55,7 +55,7 @@ class Kind:
             if place is not None and place.count(":") != 1:
                 raise DataError(f"kind {self.word!r}: {place!r} must have the form 'package.module:Class'")
         if self.own and self.task is None:
-            raise DataError(f"kind {self.word!r}: the commands {self.own} need a task")
+            raise DataError(f"kind {self.word!r}: the commands {self.own} in own need a task")
 
     @property
     def estimator_class(self) -> Any:
@@ -86,7 +86,8 @@ class Kind:
         except Exception as error:  # whatever it is, ours can be used
             if self.task.startswith("structune."):
                 raise
-            warnings.warn(f"skipped {self.task}: {type(error).__name__}: {error}", stacklevel=2)
+            told = f"skipped {self.task}: {type(error).__name__}: {error}"
+            warnings.warn(f"{told}. The type {self.word!r} has no commands.", stacklevel=2)
             return None
 
     def has(self, verb: str) -> bool:

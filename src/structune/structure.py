@@ -47,12 +47,12 @@ class Groups:
         return np.bincount(self.index + 1, minlength=len(self) + 1)[1:]  # without those of no group
 
     def sum(self, per_weight: FloatArray) -> FloatArray:
-        """Return the sum over each group of a quantity per weight, shape (n_groups,)."""
+        """Return the sum of `per_weight` over each group, shape (n_groups,)."""
         sums = np.bincount(self.index + 1, weights=per_weight, minlength=len(self) + 1)
         return sums[1:].astype(np.float64, copy=False)
 
     def spread(self, per_group: FloatArray) -> FloatArray:
-        """Return the value of each weight's group, shape (n_weights,); 0 for weights without a group."""
+        """Return for each weight the value of its group, shape (n_weights,), or 0 if it has no group."""
         return np.append(per_group, 0.0)[self.index]  # -1 takes the last, 0
 
     def numbers(self, what: str, given: Any, default: float) -> FloatArray:
@@ -63,15 +63,15 @@ class Groups:
         what : str
             Name of the parameter, for error messages.
         given : float or mapping
-            The same number for all groups, or numbers by name of group. The name None stands for all groups
-            that are not named, and so does that of the templates that tuning merged, "other (2 keys)".
+            One number for all groups, or a dict from names of groups to numbers. The key None stands for all
+            groups that are not named. So does the name of templates that tuning merged: "other (2 keys)".
         default : float
-            Number of groups without a name in `given`.
+            Number for groups that `given` does not name.
 
         Returns
         -------
         ndarray
-            All nan if `given` has something that is not a number.
+            Numbers of the groups; all are nan if `given` contains anything that is not a number.
         """
         found = [given] * len(self)
         if isinstance(given, Mapping):
@@ -86,10 +86,11 @@ class Groups:
             return np.full(len(self), np.nan)
 
     def with_others(self, given: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Return the same numbers, with None in place of the name of merged templates."""
+        """Return `given` with the key None in place of the name of merged templates ("other (2 keys)")."""
         is_merged = {name: str(name).startswith(MERGED) and name not in self.names for name in given}
         if sum(is_merged.values()) + (None in given) > 1:
-            raise DataError(f"several numbers for all other groups: {[*given]}. Give one of them")
+            several = [name for name in given if name is None or is_merged[name]]
+            raise DataError(f"{several} all stand for the groups that are not named. Give only one of them")
         return {None if is_merged[name] else name: number for name, number in given.items()}
 
     @classmethod
@@ -111,7 +112,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Shard(ABC):
-    """A batch of encoded examples in flat arrays, immutable.
+    """Immutable batch of encoded examples, stored in flat arrays.
 
     Attributes
     ----------
@@ -142,7 +143,7 @@ class Shard(ABC):
         """Return the number of parts of each example, shape (n_examples,)."""
 
     def work(self) -> IntArray:
-        """Return the computing time of each example relative to a part of a chain, shape (n_examples,)."""
+        """Return the computing time of each example, shape (n_examples,), in units of a token of a chain."""
         return self.sizes()
 
     @property
@@ -160,12 +161,12 @@ class Shard(ABC):
 
 
 class SequenceShard(Shard):
-    """Shard whose examples are sequences of parts."""
+    """Shard whose examples are sequences of parts, such as tokens."""
 
     @property
     @abstractmethod
     def bounds(self) -> IntArray:
-        """Bounds of the examples, shape (n_examples + 1,): example s is parts ``bounds[s]:bounds[s + 1]``."""
+        """Bounds of examples, shape (n_examples + 1,); example s has parts ``bounds[s]:bounds[s + 1]``."""
 
     @property
     def n_parts(self) -> int:
@@ -202,7 +203,7 @@ class Structure(ABC):
     - ``within`` (partial labels), ``complex`` (complex-step gradients), ``dense_hessian`` (the Hessian as a
       matrix), ``squared_error`` (for outputs that are numbers).
 
-    Structures may list others of their own, such as ``n_best``.
+    Structures may list further capabilities, such as ``n_best``.
     """
 
     capabilities: frozenset[str]
@@ -246,7 +247,7 @@ class Structure(ABC):
         return np.asarray(self.feature_rows(shard, outputs) @ w)
 
     def constants(self, shard: Any) -> FloatArray | float:
-        """Return constants, independent of the weights, that scores of the shard's outputs have added."""
+        """Return the part of the scores of the shard's outputs that does not depend on the weights."""
         return 0.0
 
     def check_shard(self, shard: Any) -> None:
@@ -312,7 +313,7 @@ class Structure(ABC):
     # --- second derivatives of these sums -----------------------------------------------------------------
 
     def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
-        """Return the function v -> weighted sum over examples of Cov[F] v.
+        """Return the function v -> C v, where C is the weighted sum of the covariance matrices of F.
 
         The default implementation uses the complex step, which is exact to rounding.
         """
@@ -346,11 +347,11 @@ class Structure(ABC):
     def best_rescaled(
         self, w: FloatArray, shard: Any, cost: FloatArray | None = None
     ) -> tuple[Any, FloatArray]:
-        """Return the outputs with the largest rescaled violation, and these values, shape (n_examples,).
+        """Return the outputs with the largest rescaled violation, and the violations, shape (n_examples,).
 
-        The value is the maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, where Delta is the
-        method `cost`. It is at least 0, the value of y itself. The argument `cost`, shape (n_examples,), is
-        a constant added to each violation, by default 0. Capability ``rescaled``.
+        The violation is the maximum over y' of ``Delta(y, y') (f(x, y') - f(x, y) + cost)``, where Delta is
+        computed by the method `cost`. It is at least 0, its value for y itself. The argument `cost`, shape
+        (n_examples,), is a constant, by default 0. Capability ``rescaled``.
         """
         raise self._cannot("rescaled")
 
@@ -378,15 +379,15 @@ class Structure(ABC):
     def require(self, needs: frozenset[str], who: str) -> None:
         """Raise `CapabilityError` if the structure lacks a capability in `needs`."""
         for need in sorted(needs - self.capabilities):
-            lacks = f"which the structure {self.name!r} does not support{_meaning(need)}"
-            raise CapabilityError(f"{who} needs {need!r}, {lacks}")
+            lacks = f"which the structure {self.name!r} does not support"
+            raise CapabilityError(f"{who} needs {need!r}{_meaning(need)}, {lacks}")
 
     def _cannot(self, ability: str) -> CapabilityError:
         return CapabilityError(f"the structure {self.name!r} does not support {ability!r}{_meaning(ability)}")
 
 
 def place_of(part: int, sizes: IntArray) -> tuple[int, int]:
-    """Example of a part counted over all examples, and its position there, both from 0."""
+    """Return the example of a part and its position there; `part` counts over all examples, all from 0."""
     ends = np.cumsum(sizes)
     example = int(np.searchsorted(ends, part, side="right"))
     return example, part - int(ends[example] - sizes[example])
@@ -396,20 +397,20 @@ MERGED = "other ("  # how the name of the group begins whose templates were merg
 
 
 def template_of(name: str) -> str:
-    """The template that a feature's name begins with: up to the first ``=``, or else the first ``:``."""
+    """Return the template of a feature: its name up to the first ``=``, or else up to the first ``:``."""
     template, separator, _ = name.partition("=")
     return template if separator else name.partition(":")[0]
 
 
 def offsets_of(sizes: IntArray) -> IntArray:
-    """Where segments of these sizes begin that follow one another, and where the last one ends."""
+    """Return the start of each of these consecutive segments, and the end of the last one."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
 
 
 def segment_indices(offsets: IntArray, segments: Any) -> IntArray:
-    """Positions ``offsets[s]:offsets[s + 1]`` of the given segments (>= 0), one after the other."""
+    """Return the positions ``offsets[s]:offsets[s + 1]`` of each given segment s >= 0, concatenated."""
     segments = np.asarray(segments, dtype=np.int64)
     # position k of the result lies in segment s at k - (where s begins in the result) + (where s begins)
     starts, sizes = offsets[segments], np.diff(offsets)[segments]
@@ -417,12 +418,12 @@ def segment_indices(offsets: IntArray, segments: Any) -> IntArray:
 
 
 def take_segments(offsets: IntArray, segments: Any) -> tuple[IntArray, IntArray]:
-    """The offsets of the given segments alone, and the positions of all that is in them."""
+    """Return offsets for the given segments alone, and the positions of the items in these segments."""
     return offsets_of(np.diff(offsets)[segments]), segment_indices(offsets, segments)
 
 
 def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
-    """Consecutive runs of examples with about the same number of parts in each; none is empty."""
+    """Return consecutive slices of examples, none empty, with about the same number of parts in each."""
     # each run ends with the example in which its share of the parts is reached
     n_shards = max(1, min(n_shards, sizes.size))
     ends = np.cumsum(sizes)
@@ -433,7 +434,7 @@ def split_evenly(sizes: IntArray, n_shards: int) -> list[slice]:
 
 
 def check_offsets(offsets: Any, n_segments: int, n_items: int) -> None:
-    """Raise `DataError` for what does not cut items into consecutive segments, some perhaps empty."""
+    """Raise `DataError` unless the offsets cut all items into consecutive segments, which may be empty."""
     sound = offsets.dtype == np.int64 and offsets.shape == (n_segments + 1,)
     if not sound or offsets[0] != 0 or offsets[-1] != n_items or np.any(offsets[1:] < offsets[:-1]):
         told = f"begin with 0, never decrease, and end with {n_items}"
@@ -447,7 +448,7 @@ def _check_type(what: str, array: Any, dtype: Any, shape: tuple[int, ...]) -> No
 
 
 def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: int, high: int) -> None:
-    """Raise `DataError` for an array of another type or shape, or with values outside ``low:high``."""
+    """Raise `DataError` unless an array has this type and shape, and all values are in ``low:high``."""
     _check_type(what, array, dtype, shape)
     values = array.view(np.uint8) if array.dtype == bool else array  # bytes of a file may be any
     if values.size and not (low <= values.min() and values.max() < high):
@@ -455,14 +456,15 @@ def check_range(what: str, array: Any, dtype: Any, shape: tuple[int, ...], low: 
 
 
 def check_finite(what: str, array: Any, shape: tuple[int, ...], most: float = np.inf) -> None:
-    """Raise `DataError` for an array that is not of finite numbers, within ``+-most``, and of this shape."""
+    """Raise `DataError` unless an array has this shape and finite float64 numbers within ``+-most``."""
     _check_type(what, array, np.float64, shape)
     if not (np.isfinite(array) & (np.abs(array) <= most)).all():
-        raise DataError(f"found {what} that are not finite, or beyond +-{most}")
+        beyond = f", or not from {-most:g} to {most:g}" if most < np.inf else ""
+        raise DataError(f"found {what} that are not finite{beyond}")
 
 
 def as_weights(weights: Any) -> FloatArray:
-    """Weights as a float array of any shape."""
+    """Return weights as a float array of any shape; raise `DataError` if they are not numbers."""
     try:
         return np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
@@ -470,7 +472,7 @@ def as_weights(weights: Any) -> FloatArray:
 
 
 def check_weights(weights: Any, n_examples: int) -> FloatArray:
-    """Example weights as a float array; ones by default."""
+    """Return the weights of the examples as a float array, by default ones, after checking them."""
     if weights is None:
         return np.ones(n_examples)
     array = as_weights(weights)

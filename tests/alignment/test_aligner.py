@@ -267,8 +267,8 @@ def test_the_pretrained_model():
     [
         ({"features": "full"}, "the names of the weights do not match"),
         ({"profile": 10**9}, "the names of the weights do not match"),  # whose names fit in no memory
-        ({"profile": -0.0}, "found profile=-0.0, expected the type int"),
-        ({"band": 1}, "the header has the entries .*'band'.*, expected"),
+        ({"profile": -0.0}, "the entry profile=-0.0 is not of type int"),
+        ({"band": 1}, "the header has the entries .*'band'.*, but must have"),
     ],
 )
 def test_files_of_other_models_are_refused(change, said, tmp_path, fitted):

@@ -97,7 +97,7 @@ def test_more_than_two_sequences_are_a_family(families, tmp_path):
 def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path):
     one, out = families / "one.fa", tmp_path / "out"
     result = run("align", one, "-o", out, families, *QUIET)
-    assert "of several files each is aligned as a family. Put the sequences into one" in result.stderr
+    assert "each of several files is aligned as a family. Put all sequences into one" in result.stderr
     (families / "two.fa.gz").unlink()
     assert "the sequences of each file are aligned" in run("align", one, one, "--format", "json").stderr
     assert "3 sequences are aligned as a family" in run("align", families, "-o", out, *QUIET).stderr
@@ -114,15 +114,18 @@ def test_families_of_more_than_2000_sequences_are_asked_for():
     told = fail("align", "-", *QUIET, stdin=many)
     assert "there are 2,001 sequences. For more than 2,000, give --multiple or --pairs" in told
     told = fail("align", "-", "--pairs", *QUIET, stdin=many)
-    assert "the number of sequences is 2001; pairs need an even number" in told
+    assert "the number of sequences is 2,001; pairs need an even number" in told
 
 
 def test_what_is_left_out_is_told(tmp_path):
     stdin = ">a\nMKV--L\n>b\n\n>c\nMKVL.\n"
     result = run("align", *QUIET, stdin=stdin)
     assert result.stdout == ">a\nMKVL\n>b\n----\n>c\nMKVL\n"
-    assert "structune: -: removed the gaps of 2 of 3 sequences\n" in result.stderr
-    assert "structune: -: 1 of 3 sequences have no residues; the first is b\n" in result.stderr
+    assert "structune: -: removed the gaps from 2 of 3 sequences\n" in result.stderr
+    assert (
+        "structune: -: 1 of 3 sequences have no residues, so their rows are gaps; the first is b\n"
+        in result.stderr
+    )
     (tmp_path / "x.fa").write_text(">a\nACD\n>b\nACD\n>c\nacd\n")
     told = run("evaluate", "alignment", "BLOSUM62", tmp_path / "x.fa").stderr
     assert told == "structune: skipped 2 of 3 pairs, which have no match of two residues in upper case\n"
@@ -234,7 +237,7 @@ def test_evaluations_that_cannot_be(folders):
     for args, told in (
         ((found, known), "there is no alignment named one"),
         ((found, known, "--gamma", 2), "--gamma has no effect on whole families."),
-        ((found, none), "none: there is no alignment"),
+        ((found, none), "none: there are no alignments"),
         ((found / "two.afa", lower), "lower: the known alignment has no column to score"),
     ):
         assert told in fail("evaluate", "alignment", *args)

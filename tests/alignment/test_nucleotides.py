@@ -109,7 +109,7 @@ def test_matrices_of_nucleotides():
     assert np.array_equal(matrix, 9.0 * np.eye(4) - 4.0)
     scale = log_odds_scale(matrix, NUCLEOTIDE)
     assert 0.25 * np.exp(5.0 * scale) + 0.75 * np.exp(-4.0 * scale) == pytest.approx(1.0)
-    with pytest.raises(DataError, match="is not one of the alphabet 'nucleotide'"):
+    with pytest.raises(DataError, match="is not a matrix for alphabet='nucleotide'"):
         read_matrix("BLOSUM62", NUCLEOTIDE)
 
 

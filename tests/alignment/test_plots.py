@@ -71,10 +71,10 @@ def test_letters_stand_where_they_can_be_read():
     [
         (("", "A", np.zeros((0, 1))), "x and y must not be empty, but have 0 and 1 residues"),
         (("AC", "DEF", np.zeros((3, 2))), "probabilities must have the shape (2, 3), a row per"),
-        (("AC", "D", [[0.5], [np.nan]]), "a probability is not within [0, 1]"),
+        (("AC", "D", [[0.5], [np.nan]]), "all probabilities must be numbers from 0 to 1"),
         (("AC", "D", [[0], [1]], ("AC", "-E")), "alignment, y: residue 0 (from 0) is 'E' in the alignment"),
         (("AC", "D", [[0], [1]], [0.0, -1.0]), "alignment must be two rows of text, or 2 integers"),
-        (("AC", "D", [[0], [1]], [-1, 1]), "alignment has the value 1, but residues of y are 0..0"),
+        (("AC", "D", [[0], [1]], [-1, 1]), "alignment has the value 1, but must be from 0 to 0"),
         (("AC", "DE", np.eye(2), [1, 1]), "alignment has matches that cross or share a residue"),
     ],
 )

@@ -154,7 +154,7 @@ def test_pages_of_verbs_tell_of_every_kind(verb, wide):
             "No such model type 'rnaa'. Did you mean 'rna'? See structune train --help.",
         ),
         ("evaluate rankin x y", "No such model type 'rankin'. Did you mean 'ranking'?"),
-        ("shard tree x y", "'tree' models have no command shard. Choose one of "),
+        ("shard tree x y", "shard is not available for 'tree'. It is for "),
         ("fodl x", "No such command 'fodl'. Did you mean 'fold'?"),
     ],
 )

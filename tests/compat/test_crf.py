@@ -139,7 +139,7 @@ def test_one_sequence(fitted):
     for wrong in (("P", 5), ("Z", 0), ("P", -1)):
         with pytest.raises(DataError, match="there is no label"):
             fitted.tagger_.marginal(*wrong)
-    with pytest.raises(DataError, match="there are 1 labels, but 5 tokens"):
+    with pytest.raises(DataError, match="yseq has 1 labels, but the sequence has 5 tokens"):
         fitted.tagger_.probability(["P"])
 
 

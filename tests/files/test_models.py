@@ -152,7 +152,7 @@ def test_a_header_of_any_length_is_claimed(scratch):
 
 def test_foreign_safetensors(scratch):
     scratch.write_bytes(save({"weight": np.ones(3)}, metadata={"format": "pt"}))
-    refused(scratch, "a safetensors file without a structune header")
+    refused(scratch, "the safetensors file has no structune header")
 
 
 @pytest.mark.parametrize("version", [0, None, "1", float("inf")])
@@ -197,7 +197,7 @@ def test_weights_that_are_no_numbers(name, bad, saved, scratch):
     _, arrays = header_names(saved, scratch)
     broken = arrays[name].copy()
     broken[-1] = bad
-    refused(rewrite(scratch, saved, arrays={name: broken}), f"found '{name}' of shape .* expected")
+    refused(rewrite(scratch, saved, arrays={name: broken}), f"the array '{name}' has shape .* must have")
 
 
 @pytest.mark.parametrize("changes", [(1, 0), (-100, 100), (2**62, 2**62)])

@@ -115,7 +115,7 @@ def test_parts_that_tables_leave_out_are_drawn_over_all_blocks(tmp_path):
     expected = clone(finder).fit(genomes)
     assert_allclose(clone(finder).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-6)
     given = iter([genomes, genomes[:2]])
-    with pytest.raises(DataError, match="returned 15 training genes at first, but 6 then"):
+    with pytest.raises(DataError, match="returned 15 training genes at first, but 6 later"):
         finder.write_blocks(lambda: iter([next(given)]), ShardWriter(tmp_path / "g"))
 
 
@@ -171,7 +171,7 @@ def test_numbers_that_are_none(copied, path, wrong):
     found = [each for each in layout if each[0] == path]
     found[0][1] = [wrong.dtype.str, wrong.shape, start]
     (folder / "shards.json").write_text(json.dumps(header))
-    with pytest.raises(DataError, match=r"shard-00000\.bin: (the shard is damaged|not the shard)"):
+    with pytest.raises(DataError, match=r"shard-00000\.bin: (the shard is damaged|the file does not match)"):
         _ = open_shards(folder).shards
 
 
@@ -179,7 +179,7 @@ WRONG = [
     ("classifier", "design.matrix.indptr", lambda a: a[::-1], "offsets, which begin with 0"),
     ("classifier", "design.matrix.indices", lambda a: a.astype(np.float64), "columns of float64"),
     ("ranking", "outputs", lambda a: a[::-1], "positions do not sort documents by gain"),
-    ("ranking", "ideal", lambda a: 2.0 * a, "ideal DCG is not theirs"),
+    ("ranking", "ideal", lambda a: 2.0 * a, "do not fit the ideal DCG"),
     ("ranking", "gains", lambda a: a - 1.0, "gains are below 0"),
     ("ranking", "offsets", lambda a: np.where(a == a[1], 0, a), "a query has no documents"),
     ("rna", "partners", lambda a: np.roll(a, 1), "no matching|not nested|cannot pair"),
@@ -236,5 +236,5 @@ def test_another_structure(folders, copied, name):
     header = json.loads((folder / "shards.json").read_text())
     for said in (header["kind"], kind):
         (folder / "shards.json").write_text(json.dumps(header | {"kind": said}))
-        with pytest.raises(DataError, match=r"the model is of type|not the shard that the folder"):
+        with pytest.raises(DataError, match=r"the model is of type|does not match the list"):
             _ = open_shards(folder).shards

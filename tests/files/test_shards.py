@@ -241,7 +241,7 @@ def test_types_of_arrays_that_are_none(copied, dtype):
     assert (name, where[0]) == ("weights", "<f8")
     where[0] = dtype
     (copied / "shards.json").write_text(json.dumps(header))
-    with pytest.raises(DataError, match=r"shard-00000\.bin: not the shard that the folder lists"):
+    with pytest.raises(DataError, match=r"shard-00000\.bin: the file does not match the list"):
         _ = open_shards(copied).shards
 
 
@@ -249,7 +249,7 @@ def test_other_shards_than_listed(copied):
     header = json.loads((copied / "shards.json").read_text())
     header["shards"][1]["examples"] += 1
     (copied / "shards.json").write_text(json.dumps(header))
-    with pytest.raises(DataError, match=r"shard-00001\.bin: not the shard"):
+    with pytest.raises(DataError, match=r"shard-00001\.bin: the file does not match"):
         SequenceTagger(tuning=None).fit_shards(copied)
 
 

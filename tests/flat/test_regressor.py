@@ -224,7 +224,7 @@ def test_outputs_lie_within_their_deviations_as_often_as_they_should():
 
 
 def test_no_deviations_without_the_hessian(monkeypatch):
-    with pytest.raises(DataError, match="return_std=True needs the covariances of the weights. Fit with"):
+    with pytest.raises(DataError, match="return_std=True needs the covariances of the weights"):
         regressor(hessian="exact").fit(X, Y).predict(X, return_std=True)
     monkeypatch.setattr("structune.flat.regressor.MOST_CELLS", 24)
     with pytest.raises(DataError, match="and at most 3 features"):

@@ -51,7 +51,7 @@ def test_train(files, tmp_path):
     assert "18 annotated genes on 6 sequences" in result.stdout
     assert "sensitivity" in result.stdout
     assert result.stderr.startswith(
-        "structune: skipped 12 genes: 12: on the - strand (c0.1, c0.3, c1.1, and 9 more)\n"
+        "structune: training skipped 12 genes: 12: on the - strand (c0.1, c0.3, c1.1, and 9 more)\n"
     )
     model = structune.load(tmp_path / "m.structune")
     assert (model.features, model.strands, model.donors) == ("paper", "forward", ("GT", "GC"))
@@ -352,7 +352,7 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     assert "the sequences are named c0, c1, c2" in stderr
     assert "this file is also read" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
-    assert "--hints needs a model of genes with introns; this one has none" in fail(*tree, "--hints", path)
+    assert "--hints needs a model of genes with introns, such as fly" in fail(*tree, "--hints", path)
 
 
 def test_evidence_without_effect_is_told_once(files, tmp_path, monkeypatch):

@@ -106,7 +106,9 @@ def test_strands_and_what_files_left_out():
         Skipped("c", "p", "a pseudogene"),
         Skipped("c", "g1", "on the - strand", (11, 20)),
     ]
-    with pytest.warns(SkippedGenesWarning, match=r"skipped 2 genes: 1: a pseudogene \(p\); 1: on the - st"):
+    with pytest.warns(
+        SkippedGenesWarning, match=r"training skipped 2 genes: 1: a pseudogene \(p\); 1: on the - st"
+    ):
         found.report()
     with pytest.raises(DataError, match=r"there are no genes to train on; skipped 1: on the - strand \(g0\)"):
         cut([sequence_of("-")], strands="+").report()

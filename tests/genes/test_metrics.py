@@ -108,7 +108,7 @@ def test_differences():
     [
         ([TWO], "codon", "f1", "there is no level 'codon'"),
         ([TWO], "gene", "specificity", "there is no measure 'specificity'"),
-        ([], "gene", "f1", "both scores must be against the same annotation"),
+        ([], "gene", "f1", "a and b must be against the same annotation"),
     ],
 )
 def test_what_is_wrong_is_named(annotated, level, measure, message):

@@ -78,5 +78,5 @@ def test_genes_beyond_are_left_out(path):
 
 @pytest.mark.parametrize(("tracks", "start", "end"), [({}, 0, 9), ({"a": []}, 9, 9)])
 def test_what_cannot_be_drawn(tracks, start, end):
-    with pytest.raises(DataError, match="at least one track, and start < end"):
+    with pytest.raises(DataError, match="at least one track and start < end"):
         plot_genes(tracks, start, end)

@@ -31,7 +31,7 @@ def test_folds_rotate(fold, parts):
 
 def test_unknown_folds_are_refused():
     for fold in (0, 6, "1"):
-        with pytest.raises(DataError, match=f"fold must be a number from 1 to 5, not {fold!r}"):
+        with pytest.raises(DataError, match=f"fold must be a whole number from 1 to 5, not {fold!r}"):
             load_ohsumed(fold)
 
 

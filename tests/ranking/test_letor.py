@@ -87,7 +87,7 @@ def test_features_may_be_those_of_another_file():
     assert data.feature_indices.tolist() == [1, 3, 7]
     assert data.X.tolist() == [[0.5, 0.0, -0.01], [0.25, 0.0, 0.0], [1.0, 0.0, 1000.0]]
     for wrong, message in (
-        ([2, 1], "must increase from 1 or more"),
+        ([2, 1], "must be 1 or more and increase"),
         ([1.9], "must be whole numbers"),
     ):
         with pytest.raises(DataError, match=message):
@@ -187,7 +187,10 @@ THREE = {"X": np.zeros((3, 1)), "relevance": np.zeros(3), "queries": list("aba")
     [
         ({"relevance": np.array([0.0, -1.0])}, "document 1: the relevance -1.0"),
         ({"X": np.array([[0.0], [np.inf]])}, "document 1, feature 1: inf is neither a finite number"),
-        ({"feature_indices": np.array([0])}, "feature numbers must increase from 1 or more; they are [0]"),
+        (
+            {"feature_indices": np.array([0])},
+            "feature numbers must be 1 or more and increase, but they are [0]",
+        ),
         ({"queries": ["a", "b c"]}, "document 1: the query 'b c' is not one word without '#'"),
         ({"queries": ["a", "\ud800"]}, r"document 1: the query '\ud800'"),
         ({"comments": ["", "a\nb"]}, r"document 1: the comment 'a\nb' is not one line of text"),

@@ -63,8 +63,8 @@ def test_ties_keep_the_given_order():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([1, 0], [1.0], [0, 0]), r"scores have the shape \(1,\) for 2 documents"),
-        (([1], [1.0, 2.0], [0, 0]), r"relevances have the shape \(1,\) for 2 documents"),
+        (([1, 0], [1.0], [0, 0]), r"scores must have the shape \(2,\), not \(1,\)"),
+        (([1], [1.0, 2.0], [0, 0]), r"relevances must have the shape \(2,\), not \(1,\)"),
         (([1, 0], [1.0, np.nan], [0, 4]), "document 1, query 4: the score is nan, not a number"),
         (([1, -2], [1.0, 2.0], ["a", "b"]), r"document 1, query b: the relevance -2\.0"),
         (([1], [1.0], [0], 0), "k=0: expected a whole number >= 1"),

@@ -142,7 +142,7 @@ def test_the_ramp_gives_up_on_a_query_that_is_upside_down():
 
 def test_zero_weights_are_told():
     x, y, queries = planted(noise=100.0)
-    told = "all weights are 0: no other weights have a lower margin loss plus penalty"
+    told = "all weights are 0, which gives the lowest margin loss plus penalty, so documents stay"
     with pytest.warns(ZeroWeightsWarning, match=told):
         model = ranker(loss="margin", penalty=1e3, k=3).fit(x, y, queries)
     assert_array_equal(model.coef_, 0.0)
@@ -323,7 +323,7 @@ def test_a_wrong_document_is_named_by_its_place():
     model = ranker().fit(X, Y, QUERIES)
     with pytest.raises(DataError, match=rf"document {place}, query 2: the relevance -2\.0"):
         model.score(X[mixed], y[mixed], QUERIES[mixed])
-    with pytest.raises(DataError, match=r"relevances have the shape \(5,\) for 96 documents"):
+    with pytest.raises(DataError, match=r"relevances must have the shape \(96,\), not \(5,\)"):
         model.score(X, Y[:5], QUERIES)
     with pytest.raises(DataError, match="there are 5 query ids, but 96 documents"):
         model.rank(X, QUERIES[:5])

@@ -113,7 +113,7 @@ def test_what_needs_probabilities(files, margin_model):
         assert message == f"structune: {needs}'margin'.\n"
     for command, text in (("consensus", ""), ("score", ">a\nGGGAAACCC\n(((...)))\n")):
         told = fail(command, "--model", margin_model, stdin=text)
-        assert f"{command} needs a model with probabilities." in told
+        assert f"{command} needs a model with probabilities; this one" in told
 
 
 def test_standard_input(files, fold):
@@ -345,7 +345,7 @@ def test_files_of_folders_are_named(tmp_path):
 def test_inputs_of_fold_that_are_refused(refused):
     assert "nowhere.fa: No such file" in refused("nowhere.fa")
     assert ": the file is empty" in refused(stdin="")
-    assert ": only comments" in refused(stdin="# ACGU\n")
+    assert ": the file has only comments" in refused(stdin="# ACGU\n")
     assert ":3: position 1 (from 1): '.' is not" in refused("--constraints", stdin="ACGU\n....\n....\n")
     assert ":4: expected a header '>name'" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
     for text, message in (
@@ -392,7 +392,7 @@ def test_reactivities(files, tmp_path, refused):
     two = run(*args, "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
     first, second = map(json.loads, two.stdout.splitlines())
     assert second["log_partition"] == one["log_partition"] != first["log_partition"]
-    told = "all.react: no reactivities for 1 sequences: 'a'"
+    told = "all.react: no reactivities for 1 sequences, which are folded without: 'a'"
     assert told in two.stderr
     assert "reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
     assert "record 'a': 9 reactivities in " in refused("--shape", table, stdin=">a\nACGU\n")
@@ -403,7 +403,7 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
     many.write_text(">a\n0 0 0 2 2\n>b\n1 1\n>c\n1\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
     assert "all.react: 'a' has 5 reactivities for 10 bases; the last bases count as not measured" in told
-    assert "all.react: ignored reactivities of 2 names without a sequence: 'b', 'c'" in told
+    assert "all.react: ignored reactivities with 2 names that no sequence has: 'b', 'c'" in told
     many.write_text("1 0.5\n2 0.5\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
     assert "all.react: 'a' has 2 reactivities for 10 bases" in told
@@ -454,7 +454,9 @@ def test_which_records_can_be_skipped(files, fold, refused, tmp_path):
     found = records(succeed(*args, tmp_path / "mixed.fa"))
     assert [(record.name, record.sequence) for record in found] == [("a", "GGGAAACCC"), ("c", "GGCGAAAGCC")]
     assert "files with headers '>name'" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
-    assert "'xxx' below each sequence" in refused("--skip-bad", stdin=">a\nACG\nxxx\n>b\nAAA\nxxx\n")
+    assert "each sequence has a line 'xxx' below it" in refused(
+        "--skip-bad", stdin=">a\nACG\nxxx\n>b\nAAA\nxxx\n"
+    )
 
 
 def test_a_model_keeps_its_limit_of_spans(folder, files, tmp_path):
@@ -493,7 +495,7 @@ def test_two_strands(files, fold, refused):
     assert "(" in left
     assert not set(left) & set(")") | set(right) & set("(")
     assert len(fold("--format", "bases", stdin=pair + "\n").splitlines()) == 19
-    assert "need two strands" in refused("--duplex", stdin="GGGAAACCC\n")
+    assert "needs a sequence of two strands" in refused("--duplex", stdin="GGGAAACCC\n")
     assert "record '1': two strands cannot be written" in refused("--format", "ct", stdin=pair + "\n")
 
 
@@ -556,7 +558,7 @@ def test_the_format_of_inputs(files, fold, refused, tmp_path):
     (tmp_path / "masked.fa").write_text(">a\nGGGAAACCC\nxxxxxxxxx\n")
     args = ["--input-format", "dot_bracket"]
     assert records(fold(tmp_path / "a.fa", *args))[0].sequence == "GGGAAACCC"
-    assert "read constraints with --constraints" in refused(tmp_path / "masked.fa")
+    assert "For constraints use --constraints" in refused(tmp_path / "masked.fa")
     assert len(records(fold(tmp_path / "masked.fa", "--input-format", "fasta"))[0].sequence) == 18
     for text in (">a\nGGGAA\nACCC\nXXXXX\nXXXX\n", "GGGAAACCC\nXXXXXXXXX\n"):
         assert "a line of X as long as the sequence above" in refused("--constraints", stdin=text)

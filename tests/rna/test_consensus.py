@@ -69,8 +69,8 @@ def test_gaps_take_no_part(monkeypatch):
 
 def test_what_is_refused():
     for rows, threshold, message in (
-        (["ACG", "AC"], 0.5, r"must have one length, not \[2, 3\]"),
-        ([], 0.5, r"must have one length, not \[\]"),
+        (["ACG", "AC"], 0.5, r"must have the same length; their lengths are \[2, 3\]"),
+        ([], 0.5, r"must have the same length; their lengths are \[\]"),
         (["ACG", "-AZ"], 0.5, r"row 1: base 1 \(from 0\): 'Z' is not.*gaps not counted"),
         (["ACG", 3], 0.5, "row 1: 3 is not a string"),
         (["ACG"], -1, "threshold=-1"),

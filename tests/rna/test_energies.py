@@ -73,7 +73,7 @@ def test_what_has_no_energy(turner):
         turner.of("ACGU", "...")
     with pytest.raises(DataError, match="'&' is not"):
         turner.of("GGG&CCC", "(((&)))")
-    with pytest.raises(DataError, match="in a structure"):
+    with pytest.raises(DataError, match="a structure with &"):
         turner.of("GGGCCC", "(((&)))")
     with pytest.raises(DataError, match="pseudoknot"):
         turner.of("GGGGCCCC", "([..)].."[:8])

@@ -40,13 +40,13 @@ def test_lines_of_nothing_known_are_no_sequence():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "<input>: no reactivities"),
+        ("", "<input>: the file has no reactivities"),
         ("1 0.1\n0 0.2\n", ":2: '0 0.2' is not a position"),
         ("1 0.1\n1 0.2\n", ":2: the position 1 occurs twice"),
         ("99999999999999 1\n", ":1: '99999999999999 1' is not a position"),
-        ("1 x\n", ":1: 'x' is not a reactivity"),
+        ("1 x\n", ":1: 'x' is neither a reactivity nor NA"),
         ("one\n", ":1: 'one' is not a position"),
-        (">a\n1 2 x3\n", ":2: 'x3' is not a reactivity"),
+        (">a\n1 2 x3\n", ":2: 'x3' is neither a reactivity nor NA"),
         (">b\n1\n>a\nACGU\n0.1 0.2 0.3\n", ":3: 'a' has 4 letters and 3 reactivities"),
         (">a\n1\n>a\n1\n", ":3: the name 'a' occurs twice"),
     ],
@@ -108,7 +108,7 @@ def test_the_table_that_is_shipped(folder):
     for knots, odds in zip(table.reactivities, table.log_odds, strict=True):
         assert np.all(np.diff(knots) > 0)
         assert np.all(np.diff(odds) <= 0)
-    with pytest.raises(DataError, match=r"reactivities of shape \(3,\) do not match 2 bases"):
+    with pytest.raises(DataError, match=r"reactivities have shape \(3,\), but there are 2 bases"):
         table.paired("AC", [1, 2, 3])
 
 
@@ -132,7 +132,7 @@ def test_what_is_learned_is_what_was_simulated(folder, tmp_path):
 def test_too_little_to_learn_from(folder):
     with pytest.raises(DataError, match="there are 2 reactivities of A; at least 32 are needed"):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(8)])
-    with pytest.raises(DataError, match=r"sequence 0: reactivities of shape \(3,\) do not match 8 bases"):
+    with pytest.raises(DataError, match=r"sequence 0: reactivities have shape \(3,\), but there are 8 bases"):
         ReactivityModel.fit(folder, ["AACCGGUU"], [np.ones(3)])
     with pytest.raises(DataError, match="there are 1 reactivities, but 2 sequences"):
         ReactivityModel.fit(folder, ["AACCGGUU", "ACGU"], [np.ones(8)])

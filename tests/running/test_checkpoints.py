@@ -165,18 +165,18 @@ def test_arrays_that_do_not_fit(tmp_path):
         huge = np.full_like(right, 1e200)
         for wrong in (right[..., :-1], right[:, None], right * np.nan, huge, right.astype(np.float32)):
             write(path, header, arrays | {name: wrong})
-            with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: found {told!r} float"):
+            with pytest.raises(ModelFileError, match=f"c: the checkpoint is damaged: {told!r} is float"):
                 SequenceTagger(tuning=None, run=Run(checkpoint=path)).fit(X, Y)
     assert sorted(name.partition("/")[2] for name in arrays) == ["pairs", "w"]
 
 
 ENTRIES = [
-    ({"tuning": "grid"}, "n", 1.5, "found 'n' 1.5, expected the type int"),
-    ({"tuning": "grid"}, "n", -1, "found 'n' -1, expected a number from 0 to"),
-    ({"tuning": "grid"}, "loss", 10**400, "found 'loss' 1000"),
-    ({"tuning": "implicit"}, "history", [1], "history that is not one of stages"),
+    ({"tuning": "grid"}, "n", 1.5, "'n' is 1.5, not of type int"),
+    ({"tuning": "grid"}, "n", -1, "'n' is -1, not a number from 0 to"),
+    ({"tuning": "grid"}, "loss", 10**400, "'loss' is 1000"),
+    ({"tuning": "implicit"}, "history", [1], "history has an entry without a stage"),
     ({"tuning": "implicit"}, "status", "won", "found the status 'won'"),
-    ({"loss": "ramp"}, "phase", 7, "found 'phase' 7, expected a number from 0 to 0"),
+    ({"loss": "ramp"}, "phase", 7, "'phase' is 7, not a number from 0 to 0"),
 ]
 
 
@@ -211,7 +211,7 @@ def test_nodes_of_other_trees(change, gammas, tmp_path):
         for name in {"nodes", "chosen"} & set(state):
             state[name] = change(state[name])
     write(path, header, arrays)
-    with pytest.raises(ModelFileError, match="c: the checkpoint is damaged: found "):
+    with pytest.raises(ModelFileError, match=r"c: the checkpoint is damaged: '(chosen|nodes|gamma)' is "):
         model.fit(DATA)
 
 

@@ -103,8 +103,12 @@ def test_the_separator_is_that_of_the_whole_file():
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("New York\tB-LOC\nLos Angeles\tB\n", None, "lines have 2 columns if tabs separate them, 3 if white"),
-        ("a\t\tO\nb\t\tO\n", None, "3 columns if tabs separate them, 2 if whitespace. Use --sep"),
+        (
+            "New York\tB-LOC\nLos Angeles\tB\n",
+            None,
+            "2 columns if separated by tabs, but 3 by white",
+        ),
+        ("a\t\tO\nb\t\tO\n", None, "3 columns if separated by tabs, but 2 by whitespace. Use --sep"),
         ("New York \tB\nis \tO\n", None, "'New York ' between tabs begins or ends with a space"),
         ("# chapter one\nthe DT O\n", None, "the line '# chapter one' may be a token or a comment"),
         (
@@ -189,7 +193,7 @@ def test_conllu_with_odd_numbers(ids, lengths):
         assert [n for block in blocks for n in block.lengths] == lengths
         words = [w for block in blocks for w in block.columns["form"]]
         assert words == [f"w{n}" for n in ids if n is not None]
-    joined = "token numbers restart without a blank line, which ends a sentence: 2 times"
+    joined = "token numbers restart without a blank line, which begins a sentence: 2 times"
     assert (joined in str(told[0].message)) == (len(lengths) == 3)
 
 
@@ -210,7 +214,8 @@ def test_conllu_with_other_columns(columns):
 def test_other_files_that_number_tokens():
     text = "#\thttp://x [2009]\n1-2\tdu\tO\n1\tde\tA\n2\tle\tB\n2.1\tx\ty\n1\ta\tO\n"
     told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; token numbers restart"
-    with pytest.warns(SkippedLinesWarning, match=f"{told} without a blank line, within a sentence: 1"):
+    told += " without a blank line, which does not begin a sentence: 1"
+    with pytest.warns(SkippedLinesWarning, match=told):
         data = read(text, ["id", "w", "y"])
     assert data.columns["w"] == ["de", "le", "a"]
     assert data.lengths.tolist() == [3]

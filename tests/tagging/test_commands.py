@@ -383,7 +383,7 @@ def test_what_separates_columns_is_the_same_in_training_and_prediction(tmp_path)
     succeed("train", path, "--columns", "w,y", "--model", model, "-q")
     assert succeed("predict", model, "-", stdin="New York\nis\n") == "New York\tB-LOC\nis\tO\n\n"
     two = "New York\nLos Angeles\n"
-    assert "there are no tabs, which the training data have" in fail("predict", model, "-", stdin=two)
+    assert "the file has no tabs, but the training data have" in fail("predict", model, "-", stdin=two)
     succeed("predict", model, "-", "--separator", "tab", stdin=two)
     found = succeed("predict", model, "-", "--separator", "whitespace", stdin=two)
     assert found.startswith("New York ")

@@ -187,7 +187,7 @@ def test_functions_are_set_again(tmp_path):
     model = tagger(segment_features=initials).fit(X, Y)
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
-    with pytest.raises(DataError, match=r"a function that its file does not contain. Set it"):
+    with pytest.raises(DataError, match=r"a function that its file does not contain. Set the"):
         again.predict(X)
     with pytest.raises(DataError, match="segment_features='0': expected a function"):  # as a file may have it
         again.set_params(segment_features="0").predict(X)

@@ -99,7 +99,7 @@ def test_empty_sequences_have_empty_predictions():
     with pytest.raises(DataError, match="sequence 0 is empty, so it has no tokens for the 1 labels"):
         model.segment_probability(x, sequence=0, start=0, labels=["a"])
     for start, labels in ((1, ["a", "a"]), (2, ["a"]), (0, [])):
-        with pytest.raises(DataError, match=f"does not fit {len(labels)} labels from token {start}"):
+        with pytest.raises(DataError, match=f"{len(labels)} labels from token {start} on do not fit"):
             model.segment_probability(given, sequence=0, start=start, labels=labels)
 
 

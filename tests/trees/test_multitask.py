@@ -180,7 +180,7 @@ def saved(tmp_path_factory):
         (lambda header, arrays: header["estimator"].update(kind="ranker"), "damaged|Ranker"),
         (lambda header, arrays: header.update(tree="(a,b);"), "nodes with weights"),
         (lambda header, arrays: header.update(tree="(" * 5000 + "a" + ")" * 5000), "Newick"),
-        (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "found 'weights' of shape"),
+        (lambda header, arrays: arrays.update(weights=arrays["weights"][:, 1:]), "'weights' has shape"),
         (lambda header, arrays: header["parameters"].pop("cv"), "damaged.*'cv'"),
     ],
 )

@@ -40,6 +40,7 @@ _MOST = 2000  # sequences that are a family if nobody says so
 _MOST_PAIRS = 1000
 _LONG, _MINUTES = 500_000_000, 0.7  # pairs of residues from which on it is told what they cost; their time
 _TWO_BY_TWO = "--pairs aligns them in pairs"
+_WITH_PROBABILITIES = "Use the pretrained model, or one that was trained with the log loss"
 _USUAL = {format: ending for ending, format in reversed(ENDINGS.items())}
 _ALONE = ("fasta", "phylip", "msf")
 
@@ -89,10 +90,10 @@ def _read_sequences(file: str) -> _Sequences:
     if len(empty) == len(proteins) > 0:
         raise DataError(f"{file}: there are {len(empty):,} names but no residues below them")
     if n_gapped:
-        told.append(f"{file}: removed the gaps of {n_gapped:,} of {len(proteins):,} sequences")
+        told.append(f"{file}: removed the gaps from {n_gapped:,} of {len(proteins):,} sequences")
     if empty:
         n_empty = f"{len(empty):,} of {len(proteins):,} sequences"
-        told.append(f"{file}: {n_empty} have no residues; the first is {empty[0]}")
+        told.append(f"{file}: {n_empty} have no residues, so their rows are gaps; the first is {empty[0]}")
     return _Sequences(file, proteins, told)
 
 
@@ -107,8 +108,8 @@ def _check_guess(request: Request, read: Sequence[_Sequences]) -> None:
             )
         elif n < 2 and len(read) > 1:
             wrong = (
-                f"there are only {n} sequences, but of several files each is aligned as a family. Put the "
-                "sequences into one file, or give --multiple"
+                f"the number of sequences is {n}, but each of several files is aligned as a family. Put all "
+                "sequences into one file; or give --multiple, which accepts families of one sequence"
             )
         elif request.of_pairs:
             name = request.of_pairs[0]
@@ -176,7 +177,9 @@ def _align_pairs(request: Request, read: _Sequences) -> int:
     check_gamma(aligner, request.gamma)
     if not aligner.has_probabilities and (request.method == "mea" or request.plot is not None):
         needing = "--method mea" if request.method == "mea" else "--plot"
-        raise CapabilityError(f"{request.model}: this model has no probabilities, which {needing} needs")
+        raise CapabilityError(
+            f"{request.model}: this model has no probabilities, which {needing} needs. {_WITH_PROBABILITIES}"
+        )
     pairs, total = _pairs(request, read, aligner)
     for told in read.told:
         say(told)
@@ -218,7 +221,7 @@ def _pairs(request: Request, read: _Sequences, aligner: SequenceAligner) -> tupl
             raise DataError(f"{file}, {name}: the sequence has no residues, so --plot cannot draw it")
     if n < 2 or (request.which != "all" and n % 2):
         needed_here = "pairs need an even number (or --which all)" if n >= 2 else "give at least two"
-        raise DataError(f"{file}: the number of sequences is {n}; {needed_here}")
+        raise DataError(f"{file}: the number of sequences is {n:,}; {needed_here}")
     largest = list(zip(proteins[: n - 1 : 2], proteins[1::2], strict=True))
     both, total = iter(largest), len(largest)
     if request.which == "all":
@@ -260,7 +263,9 @@ def _align_families(request: Request, files: Sequence[str], read: Sequence[_Sequ
     check_targets([None if is_folder else request.output], [request.plot], request.report)
     aligner = open_aligner(request.model, request.jobs, log_odds=True)
     if not aligner.has_probabilities:
-        raise CapabilityError(f"{request.model}: this model has no probabilities, which families need")
+        raise CapabilityError(
+            f"{request.model}: this model has no probabilities, which families need. {_WITH_PROBABILITIES}"
+        )
     if request.band is not None:
         aligner.set_params(band=request.band)
     paths = [sequences.file for sequences in read]
@@ -305,7 +310,7 @@ def _targets(request: Request, files: Sequence[str], paths: list[str]) -> list[s
     if request.output is None:
         if len(paths) > 1 and request.written_as in _ALONE:
             one = f"a {request.written_as} file holds one alignment"
-            raise DataError(f"{len(paths)} input files need a folder as --output: {one}")
+            raise DataError(f"{len(paths):,} input files need a folder as --output: {one}")
         return ["-"] * len(paths)
     folders = [request.output, *map(Path, files)]
     if len(paths) == 1 and not any(path.is_dir() for path in folders):

@@ -54,7 +54,7 @@ class ConfidentAlignment(NamedTuple):
 
     ``rows`` are the two rows, with ``-`` for gaps. ``confidence``, shape (n_columns,), is the probability of
     the match in each column, nan at gaps. ``posterior``, shape (n, m), has the probabilities of all matches
-    of two residues; None unless asked for.
+    of two residues; it is None unless `posteriors` was set.
     """
 
     rows: tuple[str, str]
@@ -100,13 +100,13 @@ class SequenceAligner(BlockEstimator):
     overhangs : {"both", "one"}
         Whether both sequences may have unmatched residues at the same end of the alignment, or only one.
     center : str, optional
-        Substitution matrix of Biopython, such as "BLOSUM62", whose scores the weights are shrunk towards.
-        Without it they are shrunk towards zero. It helps with few alignments, and needs ``loss="log"``. The
-        scores are log odds, with gap costs of 11 (first residue) and 1 (each further one) and free ends.
+        Substitution matrix of Biopython, such as "BLOSUM62", to shrink the weights towards; by default, they
+        are shrunk towards zero. Its scores become log odds, with gap costs of 11 (first residue) and 1 (each
+        further one) and free ends. A center helps if there are few alignments, and needs ``loss="log"``.
     band : int, optional
-        Largest distance of an alignment from the diagonal, in residues of the longer sequence. It limits fits
-        and predictions, and saves time and memory for long sequences that are similar from end to end. None
-        for no limit.
+        Largest distance of an alignment from the diagonal, in residues of the longer sequence; no limit by
+        default. A band applies to fits and predictions. It saves time and memory for long sequences that are
+        similar from end to end.
     alphabet : {"protein", "nucleotide"}
         Alphabet of the sequences: amino acids, or the bases of DNA or RNA with their ambiguity codes.
     cv : float, int, or splitter, optional
@@ -191,7 +191,8 @@ class SequenceAligner(BlockEstimator):
         Raises
         ------
         DataError
-            A pair cannot be used; the message gives its index.
+            There are no pairs, a pair cannot be used (the message gives its index), no match is known, or
+            `loss` or `center` cannot be used with these alignments.
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
@@ -247,7 +248,7 @@ class SequenceAligner(BlockEstimator):
     def memory_of(self, n: int, m: int, keep: bool = False) -> float:
         """Estimate the memory, in bytes, to align sequences of n and m residues.
 
-        `keep`: also store the probabilities of all matches, as `posterior` does.
+        With `keep`, the probabilities of all matches are included, which `posterior` stores.
         """
         return self._structure.memory_of(checked_length(n), checked_length(m, "m"), keep)
 
@@ -281,12 +282,13 @@ class SequenceAligner(BlockEstimator):
         Parameters
         ----------
         X : list of pairs of str or Protein
+            Pairs of sequences, as in `fit`.
         gamma : float, optional
-            Value of a correct match for "mea", in place of the constructor's `gamma`.
+            Value of a correct match, instead of the constructor's `gamma`; for "mea" only.
         method : {"mea", "viterbi"}
             "mea" aligns as `predict` does, "viterbi" as `predict_viterbi` does.
         posteriors : bool
-            Return the probabilities of all matches of two residues, too.
+            Whether the result has the probabilities of all matches of two residues, too.
 
         Raises
         ------
@@ -406,8 +408,8 @@ class SequenceAligner(BlockEstimator):
             Largest number of refinement rounds. Each round splits the alignment at every edge of the guide
             tree, and realigns both parts to raise the sum of match values.
         matrix : str, optional
-            Substitution matrix of Biopython. The match probabilities of its log odds are averaged with those
-            of the model, which may underrate what close homologues share. "auto" means BLOSUM62 for trained
+            Substitution matrix of Biopython. Its match probabilities are averaged with those of the model,
+            because the model may underrate the matches of close homologues. "auto" means BLOSUM62 for trained
             models of proteins, and no matrix for other models. None uses the model alone.
         all_pairs : int
             Largest number of sequences for which all pairs are compared. For more sequences, a tree built
@@ -418,8 +420,8 @@ class SequenceAligner(BlockEstimator):
         Raises
         ------
         DataError
-            No sequences, an unknown matrix, a number that is not whole and >= 0, or a sequence that cannot
-            be used; the message then gives its index.
+            There are no sequences, the matrix is unknown, a number is not whole or below 0, or a sequence
+            cannot be used; the message then gives its index.
         CapabilityError
             The model was not fitted by log loss.
 
@@ -428,8 +430,8 @@ class SequenceAligner(BlockEstimator):
         The algorithm is that of ProbCons (Do, Mahabhashyam, Brudno & Batzoglou 2005). It computes the match
         probabilities of pairs, makes them consistent, and aligns groups along a guide tree for the highest
         sum of match values. Unlike in ProbCons, third sequences are weighted by the expected accuracies of
-        their alignments with both sequences. Memory holds the probabilities of at least 0.01: about 16 bytes
-        each, and a few of them for each residue and each sequence that it is compared with.
+        their alignments with both sequences. Match probabilities of at least 0.01 take memory, up to 145
+        bytes each. A residue has a few of them for each sequence that it is compared with.
 
         Examples
         --------
@@ -501,10 +503,10 @@ class SequenceAligner(BlockEstimator):
     ) -> SequenceAligner:
         """Make an aligner from a substitution matrix and affine gap costs, without training.
 
-        `predict` is the algorithm of Needleman & Wunsch (1970), with the affine gaps of Gotoh (1982). Without
-        `log_odds` the aligner has scores but no probabilities. Ambiguous letters such as B, Z and X score as
-        the mean of the residues that they may be; their own rows of the matrix are not used. A matrix of
-        nucleotides makes an aligner of nucleotides.
+        Without `log_odds`, the aligner has scores but no probabilities. `predict` is then the algorithm of
+        Needleman & Wunsch (1970), with the affine gaps of Gotoh (1982). Ambiguous letters such as B, Z and X
+        score as the mean of the residues that they may be; their own rows of the matrix are not used. A
+        matrix of nucleotides makes an aligner of nucleotides.
 
         Parameters
         ----------
@@ -522,8 +524,8 @@ class SequenceAligner(BlockEstimator):
         Raises
         ------
         DataError
-            An unknown matrix; gap costs that are not finite; or, with `log_odds`, a matrix whose scores are
-            not log odds.
+            The matrix or `ends` is unknown; a gap cost is not finite; or, with `log_odds`, the scores of the
+            matrix are not log odds.
         """
         if ends not in ("global", "semi-global"):
             raise DataError(f"ends={ends!r}: expected 'global' or 'semi-global'")

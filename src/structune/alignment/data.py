@@ -22,8 +22,8 @@ def load_protein_alignments(name: str) -> dict[str, ProteinAlignment]:
     Parameters
     ----------
     name : {"sabre", "prefab4"}
-        "sabre": 423 alignments of SABmark 1.65 (Van Walle et al. 2005), 8952 pairs, remote homologues.
-        "prefab4": 1681 pairs of PREFAB 4 (Edgar 2004).
+        "sabre": 423 alignments of SABmark 1.65 (Van Walle et al. 2005), 8,952 pairs, remote homologues.
+        "prefab4": 1,681 pairs of PREFAB 4 (Edgar 2004).
 
     Raises
     ------

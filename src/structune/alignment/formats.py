@@ -60,7 +60,7 @@ class ProteinAlignment(NamedTuple):
 
 
 class NamedProtein(NamedTuple):
-    """A sequence of a FASTA file: name (first word of the header, or else its number), residues, header."""
+    """A sequence of a FASTA file: name (first word of the header, or its number from 1), residues, header."""
 
     name: str
     residues: str
@@ -302,7 +302,7 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
                 raise refused[0]
             raise piece.refuse(
                 number,
-                f"the {len(rest)} lines after it are not {n_rows} sequences of {n_columns} columns",
+                f"the next {len(rest):,} lines are not {n_rows:,} sequences of {n_columns:,} columns",
             )
         if any("." in row for row in found.rows):
             raise lines.refuse(
@@ -368,13 +368,16 @@ def write_protein_alignments(
     """Write alignments to a file, compressed by gzip if the path ends in ``.gz``.
 
     Several alignments in FASTA are separated by a blank line; such a file cannot be read back. In Stockholm
-    format each has the version of structune and the model as its comment.
+    format, each alignment has a comment with the version of structune and the model.
 
     Parameters
     ----------
     target : path or file object
+        A file object may be binary or text; it stays open.
     alignments : iterable of ProteinAlignment
+        Alignments to write.
     format : {"fasta", "clustal", "stockholm", "phylip", "msf"}
+        Format of the file.
     model : str
         Name of the model for the comments; "" for none.
     """

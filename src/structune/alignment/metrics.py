@@ -65,7 +65,7 @@ def alignment_scores(true: Sequence[Rows], predicted: Sequence[Rows]) -> Alignme
         The numbers of alignments differ, or the sequences of a pair do; the message then gives its index.
     """
     if len(true) != len(predicted):
-        raise DataError(f"there are {len(predicted)} predicted alignments, but {len(true)} true ones")
+        raise DataError(f"there are {len(predicted):,} predicted alignments, but {len(true):,} true ones")
     counts = np.zeros((len(true), 3), np.int64)
     for p, (rows, predicted_rows) in enumerate(zip(true, predicted, strict=True)):
         pair = residues_of(rows)
@@ -102,7 +102,8 @@ def column_scores(reference: ProteinAlignment, found: ProteinAlignment) -> Colum
     Raises
     ------
     DataError
-        A sequence of the reference is missing in `found`, or has other residues there.
+        A sequence of the reference is missing in `found` or has other residues there, or rows of `found` have
+        the same name or different lengths.
     """
     columns = found_columns(reference, found)
     counts = [np.unique(column[column >= 0], return_counts=True)[1] for column in columns.T]
@@ -130,7 +131,7 @@ def found_columns(reference: ProteinAlignment, found: ProteinAlignment) -> IntAr
     out = np.full((len(reference.names), max(map(len, reference.rows), default=0)), -1)
     for places, name, row in zip(out, reference.names, reference.rows, strict=True):
         if name not in rows:
-            raise DataError(f"there is no row named {name!r}, which the reference has")
+            raise DataError(f"there is no row named {name!r}, but the reference has one")
         letters, others = (np.array(list(text), "U1") for text in (row, rows[name]))
         inside, there = (~np.isin(text, list(GAPS)) for text in (letters, others))
         if not np.array_equal(np.char.upper(letters[inside]), np.char.upper(others[there])):

@@ -58,9 +58,9 @@ class MultipleAlignment:
         One row per sequence, in the order of the input, with ``-`` for gaps.
     confidence : ndarray, shape (n_columns,)
         Expected share of correct matches among the matches of two residues of each column. It is a logistic
-        function of their pairwise probabilities, of the consistent ones, and of the number of sequences,
-        fitted to structural alignments with the defaults of `SequenceAligner.align`. nan for columns with
-        one residue, or without compared sequences.
+        function of the pairwise match probabilities, of those made consistent with third sequences, and of
+        the number of sequences. It was fitted to structural alignments, with the defaults of
+        `SequenceAligner.align`. nan for columns with one residue, or whose sequences were not compared.
     accuracies : ndarray, shape (n_sequences, n_sequences)
         Expected number of correct matches in the best alignment of each pair of sequences, divided by the
         length of the shorter one; 0 for two that were not compared.

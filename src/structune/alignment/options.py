@@ -26,13 +26,13 @@ ENDINGS = {  # of files; the first of a format is the usual one
 _OTHERS = (".nex", ".nexus", ".nxs", ".pir", ".maf", ".xml", ".sam", ".csv", ".tsv", ".html")
 _MODEL = (
     "Model file written by train alignment or tune alignment; or the word pretrained for the included "
-    "model; or the name of a substitution matrix of Biopython such as BLOSUM62. With a "
-    "matrix, sequences are aligned by the Needleman-Wunsch algorithm with affine gap penalties (11 for the "
-    "first residue, 1 for each further one). B, Z and X score as the mean of the residues that they may be."
+    "model; or the name of a substitution matrix of Biopython such as BLOSUM62. With a matrix, pairs are "
+    "aligned by the Needleman-Wunsch algorithm, and families by the log odds of the matrix; gaps cost 11 for "
+    "the first residue, 1 for each further one. B, Z and X score as the mean of the residues they may be."
 )
 _GAMMA = (
     "Value of a correct match, relative to two residues correctly left unmatched, in alignments of maximum "
-    "expected accuracy (mea). Higher values match more residues. By default the value of the model."
+    "expected accuracy (mea). Higher values match more residues. The default is the gamma of the model."
 )
 
 
@@ -43,7 +43,7 @@ class Learning(NoOptions):
     most_pairs: int | None = option(
         None,
         min=1,
-        help="Largest number of pairs of sequences to take from each alignment, at random. By default all.",
+        help="Largest number of pairs to take from each alignment, at random (see --seed); all by default.",
     )
 
 
@@ -62,7 +62,7 @@ class Request:
 
     multiple: bool = option(
         False,
-        help="Align all sequences of each file as one family. The default for files of 3 to 2,000 sequences.",
+        help="Align all sequences of each file as one family. This is the default for 3 to 2,000 sequences.",
     )
     pairs: bool = option(
         False, help="Align pairs: the first sequence with the second, the third with the fourth, and so on."
@@ -73,8 +73,8 @@ class Request:
     )
     method: Literal["mea", "viterbi"] | None = option(
         None,
-        help="How a pair is aligned. mea: the alignment of maximum expected accuracy, the default. viterbi: "
-        "the alignment of the highest score, which is the most probable one; the default for models without "
+        help="Method for pairs. mea: the alignment of maximum expected accuracy, the default. viterbi: the "
+        "alignment of the highest score, which is the most probable one; the default for models without "
         "probabilities.",
         panel="Prediction",
     )
@@ -89,9 +89,9 @@ class Request:
     )
     format: Literal["fasta", "clustal", "stockholm", "phylip", "msf", "json"] | None = option(
         None,
-        help="Output format. Alignments follow each other. stockholm adds a line with the confidence of each "
-        "column. json writes one object per line, with the confidence of each column. By default, the ending "
-        "of --output decides; without --output it is fasta.",
+        help="Output format. Several alignments are written one after the other. stockholm adds a line with "
+        "the confidence of each column. json writes one object per line, with the confidence of each column. "
+        "By default, the ending of --output decides; without --output, the format is fasta.",
         panel="Output",
     )
     output: Path | None = option(

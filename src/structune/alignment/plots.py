@@ -46,6 +46,7 @@ def plot_match_probabilities(
         Two rows with ``-`` for gaps; or, for each residue of x, the 0-based index of its match in y, -1 for
         none.
     title : str, optional
+        Title of the figure.
     path : path, optional
         File to save the figure to; its ending sets the format. Without it, pyplot can show the figure.
 
@@ -87,7 +88,7 @@ def _partners(alignment: Sequence[str] | ArrayLike, pair: tuple[str, str]) -> In
             f"shape {partner.shape} and the type {partner.dtype}"
         )
     for value in partner[(partner < -1) | (partner >= m)][:1]:
-        raise DataError(f"alignment has the value {value}, but residues of y are 0..{m - 1}; -1 is none")
+        raise DataError(f"alignment has the value {value}, but must be from 0 to {m - 1}, or -1 for no match")
     if np.any(np.diff(partner[partner >= 0]) <= 0):
         raise DataError("alignment has matches that cross or share a residue: its values must rise")
     return partner.astype(np.int64)

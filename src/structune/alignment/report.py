@@ -150,8 +150,8 @@ def _of_family(
     numbers = [
         ("columns of confidence 0.9 or more", f"{(known >= 0.9).sum():,}"),
         ("columns of confidence 0.5 to 0.9", f"{((known >= 0.5) & (known < 0.9)).sum():,}"),
-        ("columns of less confidence", f"{(known < 0.5).sum():,}"),
-        ("columns of a single residue", f"{found.confidence.size - known.size:,}"),
+        ("columns of confidence below 0.5", f"{(known < 0.5).sum():,}"),
+        ("columns without a confidence", f"{found.confidence.size - known.size:,}"),
         ("sum of the consistent match probabilities", f"{found.value:,.1f}"),
     ]
     yield make_table("", [""], [""], numbers, len(numbers))
@@ -162,7 +162,7 @@ def _of_family(
         for name, (n, (same, matched), mean) in zip(names, members, strict=True)
     ]
     table = make_table("", ["sequence"], ["residues", "identity", "confidence"], listed, _MOST_ROWS)
-    told = f"{_IDENTITY} The confidence of a sequence is the mean of the columns of its residues."
+    told = f"{_IDENTITY} The confidence of a sequence is the mean confidence of the columns of its residues."
     yield Fold("Sequences", [Text(told), table], is_open=True)
     if len(found) > 1:
         tree = picture(partial(plot_guide_tree, found, names), "the guide tree")

@@ -184,11 +184,11 @@ def score_families(model: str, references: Families, n_jobs: int) -> FamilyScore
     for name, reference in references.items():
         alignment = next(iter(found.values())) if len(found) == len(references) == 1 else found.get(name)
         if alignment is None:
-            raise DataError(f"{model}: there is no alignment named {name}, as the known one is")
+            raise DataError(f"{model}: there is no alignment named {name}, but a known one has this name")
         try:
             if not is_scored(reference):
                 raise DataError(
-                    "the known alignment has no column to score, that is, of two residues in upper case"
+                    "the known alignment has no column to score: none has two residues in upper case"
                 )
             scores[name] = column_scores(reference, alignment)
         except DataError as error:
@@ -212,5 +212,5 @@ def read_families(paths: Sequence[Path | str]) -> dict[str, ProteinAlignment]:
                 raise DataError(f"{path}: another file has an alignment named {name} too. Rename the file")
             found[name] = alignment
     if not found:
-        raise DataError(f"{', '.join(map(str, paths))}: there is no alignment")
+        raise DataError(f"{', '.join(map(str, paths))}: there are no alignments")
     return found

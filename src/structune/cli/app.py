@@ -25,9 +25,9 @@ from structune.running.progress import Bars
 
 _ABOUT = """Train and use models for RNA structures, alignments, genes, sequence labels, rankings and tables.
 
-`train` fits a model, and tunes its regularization unless you give one. `tune` does the same, with options
+`train` fits a model, and tunes its regularization unless you set it. `tune` does the same, with options
 for the tuning. `predict` applies a model, and `evaluate` compares its predictions with known outputs. The
-model type comes next: `structune tune rna`. Without a type, commands are for sequence taggers (tagging);
+model type follows the command: `structune tune rna`. Without it, commands are for sequence taggers (tagging);
 `predict` finds the type in the model file. `shard` is for data larger than memory.
 
 Pretrained models for RNA, proteins and genes are included: try `structune fold`, `align` or `genes`.
@@ -54,7 +54,7 @@ def _told_in_one_line() -> Iterator[None]:
     except (OSError, StructuneError, MemoryError) as error:
         told = str(error)
         if isinstance(error, MemoryError):
-            told = f"not enough memory ({told or 'it ran out'}); use smaller files or fewer --jobs"
+            told = f"not enough memory{f' ({told})' if told else ''}; use smaller files or fewer --jobs"
         elif isinstance(error, OSError) and error.filename:
             told = f"{error.filename}: {error.strerror}"
         say(told)
@@ -126,7 +126,7 @@ class _OfKinds(click.Group):
             return
         words = self.list_commands(ctx)
         if find_kind(word) is not None:
-            ctx.fail(f"{word!r} models have no command {self.name}. Choose one of {', '.join(words)}")
+            ctx.fail(f"{self.name} is not available for {word!r}. It is for {', '.join(words)}")
         if near := difflib.get_close_matches(word, words, 1):
             ctx.fail(f"No such model type {word!r}. Did you mean {near[0]!r}?")
 
@@ -179,11 +179,11 @@ def example(sample: str, folder: str | None) -> None:
 
 
 @app.command()
-@click.argument("kind", nargs=-1)
+@click.argument("kind", nargs=-1, metavar="[TYPE]...")
 def warm(kind: tuple[str, ...]) -> None:
     """Compile the numerical kernels now, instead of at first use.
 
-    KIND is a model type, such as rna; by default kernels of all types are compiled. This takes some minutes.
+    TYPE is a model type, such as rna; by default kernels of all types are compiled. This takes some minutes.
     Run it after installation, when you build a container image, or once for cluster nodes that share a home
     folder. The machine code is kept in your cache folder, or in the folder that the environment variable
     STRUCTUNE_CACHE names. It is valid for this version of structune on processors of the same model.
@@ -201,7 +201,7 @@ def warm(kind: tuple[str, ...]) -> None:
 def _say_that_kernels_compile() -> None:
     """Explain the first seconds of a new installation, in which nothing else happens on the screen."""
     if sys.stderr.isatty():
-        line = "compiling kernels, first use only (about 20 s); `structune warm` compiles all of them ahead"
+        line = "compiling kernels, first use only (about 20 s); `structune warm` compiles all in advance"
         say(line) if Bars.shown is None else Bars.shown.print(f"structune: {line}")
 
 

@@ -18,7 +18,6 @@ from structune.cli.terminal import record_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from structune.cli.task import Scores
     from structune.html_reports import Section
     from structune.html_reports.page import Block
 
@@ -124,10 +123,8 @@ class Results:
         if self._size > _MOST_KEPT or len(files) > _MOST_FILES:
             what = f"{len(files)} files" if files else f"more than {_MOST_KEPT // 10**6} MB"
             where = "standard output" if output is None else output
-            return Section(
-                "Results",
-                [*blocks, Text(f"The results are in {where}. They are {what}, too many for this page.")],
-            )
+            told = f"The results are in {where}. They are {what}, which is too much for this page."
+            return Section("Results", [*blocks, Text(told)])
         return Section("Results", [*blocks, *files])
 
 
@@ -151,12 +148,6 @@ def tables_section(title: str, *tables: Table) -> Section:
 
     blocks = [from_terminal(table) for table in tables]
     return Section(title, [replace(block, title="") if block.title == title else block for block in blocks])
-
-
-def evaluation_sections(evaluation: Scores) -> Iterator[Section]:
-    """Sections about the accuracy of predictions."""
-    yield tables_section("Scores", *evaluation.tables())
-    yield from evaluation.sections()
 
 
 def _plain(value: Any) -> Any:

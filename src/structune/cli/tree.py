@@ -64,7 +64,8 @@ def fit_tree(
     others = {name: getattr(learning, name) for name in beside if getattr(learning, name)}
     for name, paths in others.items():
         if len(paths) != len(files):
-            raise DataError(f"--{name} is given {len(paths)} times, for {len(files)} training files.")
+            told = f"--{name} is given {len(paths)} times, for {len(files)} training files."
+            raise DataError(f"{told} Give it once for each file.")
     # several files may be of one leaf; what lies beside a file, such as its sequences, goes with it
     numbers: dict[str, list[int]] = {}
     for number, given in enumerate(files):
@@ -81,10 +82,10 @@ def fit_tree(
     run, model.run = model.run, None
     found = MultitaskEstimator(model, tree, n_jobs=model.n_jobs, run=run, verbose=model.verbose)
     found.fit({name: examples.data for name, examples in read.items()})
-    told = [(f"data of {name}", text) for name, examples in read.items() for _, text in examples.told[:1]]
-    if len(told) > MOST_SHOWN:
-        told[MOST_SHOWN:] = [("...", f"and {len(told) - MOST_SHOWN:,} more")]
-    return found, [("tasks", f"{len(read):,}"), *told], next(iter(read.values())).header
+    rows = [(f"data of {name}", text) for name, examples in read.items() for _, text in examples.told[:1]]
+    if len(rows) > MOST_SHOWN:
+        rows[MOST_SHOWN:] = [("...", f"and {len(rows) - MOST_SHOWN:,} more")]
+    return found, [("tasks", f"{len(read):,}"), *rows], next(iter(read.values())).header
 
 
 def nodes_table(model: MultitaskEstimator, most: int | None = None) -> Table:

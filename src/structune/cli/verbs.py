@@ -31,13 +31,12 @@ from structune.cli.fields import (
 from structune.cli.files import check_apart, check_targets, open_bytes, write_texts
 from structune.cli.reports import (
     Results,
-    evaluation_sections,
     headline_of,
     page_at_end,
     tables_section,
     write_sections_page,
 )
-from structune.cli.task import OwnCommand, Rule, Task
+from structune.cli.task import OwnCommand, Rule, Scores, Task
 from structune.cli.terminal import (
     INTERRUPTED,
     precisions_table,
@@ -53,6 +52,7 @@ from structune.kinds import Kind, kind_of_place
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder
+    from structune.html_reports import Section
 
 _OTHER_NAMES = {"tuning": "--method", "random_state": "--seed", "n_jobs": "--jobs"}
 _HOLDS_NOTHING_OUT, _NOTHING = ("--method direct",), "it does not use held-out data"
@@ -121,16 +121,16 @@ class Training:
     )
     plot: Path | None = option(
         None,
-        help="Plot the course of tuning to this file (such as tuning.png), and the penalties to another "
-        "(tuning-precisions.png).",
+        help="Plot the course of tuning to this file, such as tuning.png, and the penalties to a second "
+        "file, here tuning-precisions.png.",
         panel="Output",
     )
     tree: Path | None = option(
         None,
-        help="Train a model for each node of this tree of related tasks; each is pulled toward that of its "
-        "parent. The file is in Newick format, or .json with nested objects that have names as keys. Name "
-        "each TRAIN file after its leaf, or write NAME=FILE. After Ctrl-C no model is saved; continue with "
-        "--resume.",
+        help="Train a model for each node of this tree of related tasks; its weights are pulled toward those "
+        "of its parent. The file is in Newick format, or .json with nested objects that have names as keys. "
+        "Name each TRAIN file after its leaf, or write NAME=FILE. After Ctrl-C no model is saved; continue "
+        "with --resume.",
         panel="Model",
     )
     jobs: int = jobs_option()
@@ -152,7 +152,7 @@ class Training:
     quiet: bool = quiet_option()
     config: Path | None = option(
         None,
-        help="YAML file with options, such as 'max-seconds: 60', in the form that a page of --report shows. "
+        help="YAML file with options, one per line, such as 'max-seconds: 60', as on pages of --report. "
         "Options on the command line take precedence.",
         is_eager=True,
         expose_value=False,
@@ -190,7 +190,10 @@ class Constraining:
         panel="Model",
     )
     gamma: float = option(
-        0.01, help="Bound of --constraints on the summed differences of scores.", panel="Model"
+        0.01,
+        help="Largest amount by which, in each validation set, the summed score of the best outputs may "
+        "exceed that of the true outputs.",
+        panel="Model",
     )
 
 
@@ -198,7 +201,7 @@ class Constraining:
 class Dealing:
     """How examples are distributed to shards."""
 
-    folds: int = option(5, min=2, help="Number of random folds, which tuning can hold out.")
+    folds: int = option(5, min=2, help="Number of random folds. Tuning holds out whole folds.")
     seed: int = option(0, min=0, help="Random seed of the folds.")
     quiet: bool = quiet_option()
 
@@ -370,7 +373,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
 
         sections = [tables_section("Training", record), *training_sections(model)]
         headline = headline_of(scores.tables()[0]) if scores else f"Training: {model.status_}"
-        write_sections_page(page, [*sections, *(evaluation_sections(scores) if scores else ())], headline)
+        write_sections_page(page, [*sections, *(_evaluation_sections(scores) if scores else ())], headline)
     return INTERRUPTED if model.status_ == "interrupted" else 0
 
 
@@ -409,7 +412,7 @@ def _estimator(task: Task, parameters: Mapping[str, Any]) -> Any:
         if value and isinstance(value, tuple) and isinstance(value[0], tuple):  # numbers by group
             numbers = dict(value)
             if len(numbers) < len(value):
-                raise DataError(f"--{name} is given twice for the same group of weights.")
+                raise DataError(f"--{name} is given twice for the same group of weights. Give it once.")
             given[name] = numbers[None] if {*numbers} == {None} else numbers
     if given.get("constraints") is not None:
         from structune.learning.constraints import ValidationConstraints
@@ -526,8 +529,14 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
         print_tables(*scores.tables())
     if telling.report is not None:
         headline = headline_of(scores.tables()[0])
-        write_sections_page(telling.report, evaluation_sections(scores), headline)
+        write_sections_page(telling.report, _evaluation_sections(scores), headline)
     return 0
+
+
+def _evaluation_sections(evaluation: Scores) -> Iterator[Section]:
+    """Sections about the accuracy of predictions."""
+    yield tables_section("Scores", *evaluation.tables())
+    yield from evaluation.sections()
 
 
 def _predict(task: Task, values: dict[str, Any]) -> int:
@@ -580,7 +589,8 @@ def command_of(verb: str, kind: Kind) -> Command | None:
     task = kind.make_task()
     if task is None or not task.has(verb):
         return None
-    told = f"Model file that train {kind.word} or tune {kind.word} wrote."
+    how = "train or tune wrote" if task.has("train") else "save() in Python wrote"
+    told = f"Model file of type {kind.word} that {how}."
     model = click.Argument(["model"], metavar="MODEL", help=told)
     rules: Sequence[Rule] = task.rules
     about: Iterable[str]
@@ -635,9 +645,10 @@ def command_of(verb: str, kind: Kind) -> Command | None:
 def _regularized(task: Task) -> str:
     """When `train` tunes."""
     asked = {"penalty": "--penalty", "l1": "a number for --l1", "constraints": "--constraints"}
-    asked |= {"loss": "a --loss that is not smooth"} if task.methods[:1] == ("implicit",) else {}
+    asked |= {"loss": "a --loss other than log"} if task.methods[:1] == ("implicit",) else {}
     found = [text for name, text in asked.items() if name in task.penalties + task.parameters]
-    return f"Tunes the regularization unless you give {' or '.join(found)}." if task.methods else ""
+    listed = " or ".join(filter(None, (", ".join(found[:-1]), *found[-1:])))
+    return f"Tunes the regularization unless you give {listed}." if task.methods else ""
 
 
 def _files(metavar: str, help: str) -> click.Argument:

@@ -61,7 +61,7 @@ def _cache() -> Path:
     if folder is None:
         setting = os.environ["STRUCTUNE_CACHE"]
         raise DataError(
-            f"STRUCTUNE_CACHE={setting}: compiled code cannot be kept; set it to a folder, or unset it"
+            f"STRUCTUNE_CACHE={setting} turns off the cache of compiled code; set it to a folder, or unset it"
         )
     try:
         make_writable(folder)

@@ -45,12 +45,14 @@ class CRF(Parameters):
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}
         "lbfgs" (the default) and "l2sgd" minimize the negative log-likelihood + ``c1 * |w| + c2 * |w|^2``;
-        both use the same solver here. The others are online algorithms, which structune does not have. With
-        a warning, it minimizes their loss, the margin loss, with a penalty of ``1 / c``.
+        both use the same solver here. The others are online algorithms, which structune does not have.
+        Instead, it minimizes the margin loss with an L2 penalty of strength ``1 / c``, and warns.
     min_freq : float, optional
-        Smallest sum of values in training with which an attribute-label pair or transition has a weight.
+        Smallest sum of values in training that gives an attribute-label pair or transition a weight; 0 by
+        default.
     all_possible_states, all_possible_transitions : bool, optional
-        Whether attribute-label pairs and transitions that do not occur in training have weights too.
+        Whether attribute-label pairs, or transitions, that do not occur in training have weights too; no by
+        default.
     c1 : float, optional
         Strength of the L1 penalty ``c1 * |w|``; 0 by default. Not used by the online algorithms.
     c2 : float, optional
@@ -58,16 +60,17 @@ class CRF(Parameters):
     max_iterations : int, optional
         Largest number of iterations; 1000 by default. Not used by the online algorithms.
     num_memories, epsilon, period, delta, linesearch, max_linesearch : optional
-        No effect, like the parameters below: they control CRFsuite's solvers. A warning lists those given.
+        No effect, like the parameters of the next two lines: they control CRFsuite's solvers. A warning
+        lists those that you set.
     calibration_eta, calibration_rate, calibration_samples, calibration_candidates : optional
     calibration_max_trials, pa_type, error_sensitive, averaging, variance, gamma, trainer_cls : optional
     c : float, optional
-        Inverse regularization strength of the online algorithms; 1 by default.
+        Inverse of the L2 regularization strength for the online algorithms; 1 by default.
     verbose : bool
-        Whether to print one line per iteration.
+        Whether to print one line per iteration, and the scores on `X_dev` at the end.
     model_filename : path, optional
-        File to which `fit` saves the model, in structune's format. If the file exists, of structune or of
-        CRFsuite, predictions before any `fit` load it.
+        File to which `fit` saves the model, in structune's format. Without a `fit`, predictions use the model
+        in this file, in the format of structune or of CRFsuite.
     keep_tempfiles : bool
         No effect: there are no temporary files.
 
@@ -131,7 +134,8 @@ class CRF(Parameters):
         Parameters
         ----------
         X : list of sequences
-            Sequences of tokens, which are dicts or lists of strings; or ``pycrfsuite.ItemSequence`` objects.
+            Each sequence is a list of tokens, or a ``pycrfsuite.ItemSequence``. A token is a dict or a list
+            of strings.
         y : list of lists of str
             Labels of each sequence, one per token.
         X_dev, y_dev : optional
@@ -141,7 +145,7 @@ class CRF(Parameters):
         Raises
         ------
         DataError
-            Names the sequence and token that cannot be used, or the parameter that is out of its range.
+            A sequence, token or parameter is invalid; the message names it (counted from 0).
 
         Warns
         -----
@@ -176,10 +180,10 @@ class CRF(Parameters):
         if algorithm not in _ALGORITHMS:
             raise DataError(f"algorithm={algorithm!r}: expected one of {_ALGORITHMS}")
         if algorithm in _ONLINE:
-            told = f"algorithm={algorithm!r} is an online algorithm: the margin loss is minimized instead"
+            told = f"algorithm={algorithm!r} is an online algorithm: CRF minimizes the margin loss instead"
             warn(told, CompatibilityWarning)
             if self.max_iterations is not None:
-                told = "max_iterations has no effect: it counts the epochs of an online algorithm"
+                told = f"max_iterations has no effect with algorithm={algorithm!r}"
                 warn(told, CompatibilityWarning)
         idle = [name for name in _IDLE if getattr(self, name) is not None]
         if idle:
@@ -211,15 +215,18 @@ class CRF(Parameters):
         return self._known.tag(xseq)
 
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
-        """Predict label probabilities at each token; for online algorithms, computed from the scores."""
+        """Predict the probability of each label at each token: one list of dicts per sequence.
+
+        Models of online algorithms have scores, which are converted to probabilities as for the log loss.
+        """
         return self._known.marginals(as_tokens(X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
-        """Predict the label probabilities at each token of one sequence."""
+        """Predict the label probabilities at each token of one sequence: one dict per token."""
         return self._known.marginals([tokens_of(xseq)])[0]
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of tokens with the correct label."""
+        """Return the share of tokens with the correct label."""
         return self._known.model.score(self._known.rows(as_tokens(X)), as_labels(y))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -236,7 +243,7 @@ class CRF(Parameters):
 
     @property
     def tagger_(self) -> Tagger | None:
-        """The fitted model, with the methods of python-crfsuite's ``Tagger``."""
+        """The fitted model, with the methods of python-crfsuite's ``Tagger``; None before `fit`."""
         if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
             path = self.model_filename
             self._fitted = Tagger(check_class(load_either(path), SequenceTagger, path, "a sequence tagger"))

@@ -91,7 +91,13 @@ class Tagger:
         return self.predict([self._tokens])[0]
 
     def marginal(self, y: str, pos: int) -> float:
-        """Probability of label `y` at token `pos` (from 0); `DataError` for an unknown label or token."""
+        """Return the probability of label `y` at token `pos`, counted from 0.
+
+        Raises
+        ------
+        DataError
+            The model does not know the label, or the sequence has no such token.
+        """
         if self._marginals is None:
             (self._marginals,) = self.marginals([self._tokens])
         if y not in self.model.classes_ or not 0 <= pos < len(self._tokens):
@@ -102,7 +108,7 @@ class Tagger:
         return self._marginals[pos][y]
 
     def probability(self, yseq: Any) -> float:
-        """Probability of a complete sequence of labels.
+        """Return the probability of a complete sequence of labels, one per token.
 
         Raises
         ------
@@ -111,7 +117,9 @@ class Tagger:
         """
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):
-            raise DataError(f"there are {len(labels)} labels, but {len(self._tokens)} tokens")
+            raise DataError(
+                f"yseq has {len(labels):,} labels, but the sequence has {len(self._tokens):,} tokens"
+            )
         if not labels:
             return 1.0
         shard, _ = self.model._encode(self.rows([self._tokens]))
@@ -126,11 +134,11 @@ class Tagger:
         return Info(labels, attributes, self.model.transition_features_, self.model.state_features_)
 
     def rows(self, tokens: list[list[Any]]) -> KnownRows:
-        """The attributes of some tokens that the model knows."""
+        """Return the attributes of the tokens of several sequences, numbered as in the model."""
         return known_rows(tokens, self.model.chain_.names, JOIN, as_plain)
 
     def predict(self, tokens: list[list[Any]]) -> list[list[str]]:
-        """Predict the most probable labels of some sequences."""
+        """Predict the most probable labels of several sequences."""
         return self.model.predict(self.rows(tokens))
 
     def marginals(self, tokens: list[list[Any]]) -> list[list[dict[str, float]]]:

@@ -32,7 +32,9 @@ def find(file: str, url: str | None = None) -> Path:
         with path.open("rb") as content:
             found, expected = hashlib.file_digest(content, "sha256").hexdigest(), CHECKSUMS[file]
         if found != expected:
-            raise DatasetUnavailable(f"{path}: the SHA-256 checksum is {found}, but {expected} is expected")
+            raise DatasetUnavailable(
+                f"{path}: the SHA-256 checksum is {found}, but {expected} is expected; replace the file"
+            )
         return path
     hint = "set STRUCTUNE_DATA to the folder that holds the data"
     searched = hint if folder is None else f"searched {folder}; {hint}"

@@ -77,7 +77,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from None
     text = meta.get(_HEADER)
     if text is None:
-        raise ModelFileError(f"{path}: a safetensors file without a structune header")
+        raise ModelFileError(f"{path}: not a structune model: the safetensors file has no structune header")
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
@@ -126,7 +126,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        The file is not a model file, is damaged, or has an unknown model type.
+        The file is not a model file, is damaged, has a later format or has an unknown model type.
+    FileNotFoundError
+        There is no such file.
     """
     header, arrays = read_model(path)
     try:
@@ -153,7 +155,10 @@ def unpack_model(header: dict[str, Any], arrays: Arrays) -> Any:
     word = str(header.get("kind"))
     kind = find_kind(word)
     if kind is None:
-        raise ModelFileError(f"unknown model type {word!r:.60}; installed are {', '.join(kinds())}")
+        raise ModelFileError(
+            f"unknown model type {word!r:.60}; install the package that defines it. Installed types: "
+            f"{', '.join(kinds())}"
+        )
     if "parameters" in header:
         given = {k: v for k, v in header["parameters"].items() if k not in OF_FITS}
         if "holdout" in given:
@@ -225,10 +230,10 @@ def unpack_names(what: str, arrays: Arrays) -> list[str]:
 def entries(given: dict[str, Any], **types: type) -> dict[str, Any]:
     """Copy a part of a header that must have exactly these entries, of these types."""
     if given.keys() != types.keys():
-        raise ModelFileError(f"the header has the entries {list(given)}, expected {list(types)}")
+        raise ModelFileError(f"the header has the entries {list(given)}, but must have {list(types)}")
     for name, wanted in types.items():
         if type(given[name]) is not wanted:  # of True, which is an int too, kernels would make another type
-            raise ModelFileError(f"found {name}={given[name]!r:.60}, expected the type {wanted.__name__}")
+            raise ModelFileError(f"the entry {name}={given[name]!r:.60} is not of type {wanted.__name__}")
     return dict(given)
 
 
@@ -237,8 +242,8 @@ def check_array(arrays: Arrays, name: str, dtype: type, shape: tuple[int, ...]) 
     array = arrays[name]
     if array.dtype != dtype or array.shape != shape or not np.all(np.isfinite(array)):
         raise ModelFileError(
-            f"found {name!r} of shape {array.shape} and type {array.dtype}, "
-            f"expected finite numbers of shape {shape} and type {np.dtype(dtype)}"
+            f"the array {name!r} has shape {array.shape} and type {array.dtype}; "
+            f"it must have shape {shape}, type {np.dtype(dtype)} and finite numbers"
         )
 
 

@@ -102,12 +102,12 @@ class ShardFolder:
             except (ValueError, IndexError, AttributeError, TypeError) as error:
                 raise DataError(f"{path}: the shard is damaged: {error}") from None
             if (len(shard), shard.n_parts) != sizes:
-                raise DataError(f"{path}: not the shard that the folder lists")
+                raise DataError(f"{path}: the file does not match the list of shards in {_HEADER}")
             opened.append(shard)
         return opened
 
     def of_folds(self, folds: Sequence[int]) -> list[Any]:
-        """List of the shards of some folds, fold by fold."""
+        """Return the shards of the folds with these numbers, fold by fold."""
         both = list(zip(self.shards, self.fold, strict=True))
         return [shard for wanted in folds for shard, fold in both if fold == wanted]
 
@@ -115,7 +115,7 @@ class ShardFolder:
 class ShardWriter:
     """Writer of a folder of shards, batch by batch.
 
-    The folder can be opened after `finish`. If the writer ends without it, its files are removed.
+    The folder can be opened after `finish`. If `finish` is never called, the written files are removed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ShardWriter:
     Raises
     ------
     DataError
-        The folder is not empty, or is being written.
+        The folder is not empty or is being written, or `n_folds` is less than 1.
     """
 
     def __init__(self, folder: str | os.PathLike[str], n_folds: int = N_FOLDS, random_state: int = 0) -> None:
@@ -155,7 +155,7 @@ class ShardWriter:
         Raises
         ------
         DataError
-            The number of groups is not that of the examples, or the writer has finished.
+            `groups` and `batch` have different lengths, or the writer has finished.
         """
         if groups is not None and len(groups) != len(batch):
             raise DataError(
@@ -192,7 +192,7 @@ class ShardWriter:
         return self._rng.permutation(dealt % self._n_folds)
 
     def finish(self, model: Any, extra: Mapping[str, Any] | None = None) -> ShardFolder:
-        """Write the structure of an estimator and the list of shards, which completes the folder.
+        """Complete the folder: write the structure of an estimator and the list of shards. Return the folder.
 
         Parameters
         ----------
@@ -200,6 +200,11 @@ class ShardWriter:
             Estimator with the structure that the examples were encoded for.
         extra : mapping, optional
             Further data to keep, as JSON; models trained on the folder have it in ``extra_``.
+
+        Raises
+        ------
+        DataError
+            No examples were added, or the writer has finished.
         """
         self._check_open()
         if not self._listed:
@@ -222,7 +227,7 @@ def write_shards(
     extra: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> ShardFolder:
-    """Encode labeled examples for an estimator, and write them to a folder of shards.
+    """Encode labeled examples for an estimator, write them to a folder of shards, and return the folder.
 
     ``fit_shards`` of the estimator trains on such a folder.
 
@@ -234,7 +239,7 @@ def write_shards(
     folder : path
         New or empty folder, or one that a killed process left unfinished.
     X, y, **options
-        Examples, as for `fit` of the estimator. Examples of one of `groups` stay in one fold.
+        Examples, as for `fit` of the estimator. Examples with the same entry of `groups` get the same fold.
     n_folds, random_state
         Number of folds and random seed, see `ShardWriter`.
     extra : mapping, optional
@@ -278,7 +283,7 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     Raises
     ------
     DataError
-        The folder does not exist, is not finished, is damaged, or has a later format.
+        The folder does not exist, is not finished, is damaged, or has another format or model type.
     """
     path = Path(folder).resolve()
     try:
@@ -293,12 +298,14 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(f"{path / _HEADER}: the list of shards is damaged ({error})") from None
     if version != FORMAT:
-        raise DataError(f"{path}: the folder has format {version!r}, but this release reads {FORMAT}")
+        raise DataError(
+            f"{path}: the folder has format {version!r}, but this release reads {FORMAT}; write it again"
+        )
     kind = find_kind(word)
     if kind is None or kind.shard is None or not listed:
         raise DataError(
-            f"{path}: the folder has {len(listed)} shards of type {word!r:.60}. This release reads the types "
-            f"{_with_files()}"
+            f"{path}: the folder has {len(listed)} shards of type {word!r:.60}. At least one is needed, "
+            f"of one of these types: {_with_files()}"
         )
     return ShardFolder(path, kind, fold, n_examples, n_parts, layout)
 
@@ -338,7 +345,7 @@ def open_shard(path: Path, word: str, layout: Sequence[Layout]) -> Any:
         arrays = {name: _array(content, *where) for name, where in layout}
         shard = _assembled(kind.shard_class, arrays, "")
     except (OSError, ValueError, TypeError, LookupError, OverflowError) as error:
-        raise DataError(f"{path}: not the shard that the folder lists ({error})") from None
+        raise DataError(f"{path}: the file does not match the list in {_HEADER} ({error})") from None
     object.__setattr__(shard, "reopen", (open_shard, (path, word, layout)))
     return shard
 

@@ -29,7 +29,8 @@ from structune.structure import FloatArray, check_weights
 
 def _has_probabilities(model: Classifier) -> bool:
     if not model.has_probabilities:
-        raise AttributeError(f"a model fitted with loss={model.loss!r} has scores but no probabilities")
+        told = f"a model fitted with loss={model.loss!r} has scores but no probabilities"
+        raise AttributeError(f"{told}: fit with loss='log'")
     return True
 
 
@@ -66,17 +67,17 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
         with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     fit_intercept : bool
-        Fit intercepts. They have no penalty with the log loss, and a hundredth of the penalty of other
-        weights with other losses.
+        Fit intercepts. With the log loss they have no penalty. With other losses they have a hundredth of the
+        mean penalty of the other weights.
     class_weight : dict or "balanced", optional
-        Weight of the examples of each class.
+        Weight of the examples of each class. "balanced" gives all classes the same total weight.
     cv : int, float, or splitter
         Number of stratified cross-validation folds for tuning, such as 5, or share of the examples that it
         holds out, such as 0.2. Or a scikit-learn splitter, or a list of its splits. "implicit" and "grid" use
         all folds throughout. "majorize" uses folds only in its last step, and only until 250 examples have
         been held out.
     hessian : {"auto", "exact", "dense"}
-        Optimizer. "dense": Newton steps with the Hessian as a matrix. "exact": L-BFGS. "auto": the faster of
+        Optimizer. "dense": Newton steps with the full Hessian matrix. "exact": L-BFGS. "auto": the faster of
         the two.
     warm_start : bool
         Start from the weights of the previous fit. Has no effect with a tuner.
@@ -107,7 +108,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     "majorize" is algorithm 2 of Foo, Do & Ng (ICML 2009). With fewer than ten examples per weight it uses
     the effective number of weights of MacKay (1992); see `structune.learning.MajorizeTuner`. With three or
     more classes, or more features than examples, the penalties that it finds are too strong for good
-    probabilities. All of them are then multiplied by one factor, which lowers the held-out loss;
+    probabilities. All of them are then multiplied by the factor with the lowest held-out loss;
     `MajorizeTuner(calibrated=False)` switches this off. "implicit" follows the gradient of a held-out loss
     (Do, Foo & Ng, NIPS 2007). An example of weight 2 counts as two examples.
 
@@ -150,7 +151,7 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            Input that scikit-learn refuses, or fewer than two classes.
+            scikit-learn refuses the input, or `y` contains fewer than two classes.
         """
         loss, before = self._make_loss(), self._before()
         found = self._encode_training(X, y, sample_weight, groups)
@@ -237,7 +238,8 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of each class, shape (n_examples, n_classes).
 
-        With two classes, the log odds of the second class, shape (n_examples,).
+        With two classes, return only the score of the second class, shape (n_examples,). With the log loss,
+        it is the log odds.
         """
         scores = self._scores(self._check_features(X))
         return scores[:, 0] if self._n_scores == 1 else scores

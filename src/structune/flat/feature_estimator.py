@@ -141,7 +141,7 @@ class FeatureEstimator(BlockEstimator):
         n = header["n_features"]
         names = unpack_names("feature", arrays)
         if type(n) is not int or n < 0 or len(names) != n * bool(header["named"]):
-            raise ModelFileError(f"found {n!r} features with {len(names)} names")
+            raise ModelFileError(f"the model has {n!r} features, but names of {len(names)}")
         self.n_features_in_ = n
         if header["named"]:
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -43,10 +43,10 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         "auto" means "majorize", or None if `penalty` or `l1` is given. None uses `penalty`. "majorize" and
         "direct" integrate out both the strengths and the variance of the noise.
     penalty : float or dict, optional
-        L2 regularization strength: each weight w adds ``penalty * w**2 / 2``, and each residual r adds
-        ``r**2 / 2``. It is scikit-learn's alpha. A dict maps names of groups to numbers; groups that it does
-        not name get 1. By default the strengths are tuned, or 1 without tuning. A value of 0 is allowed only
-        for groups with an `l1` above 0.
+        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss, and each residual r
+        adds ``r**2 / 2``. It is scikit-learn's alpha. A dict maps names of groups to numbers; groups that it
+        does not name get 1. By default the strengths are tuned, or 1 without tuning. A value of 0 is allowed
+        only for groups with an `l1` above 0.
     groups : {"single", "feature", "prefix"}, callable, or list
         Groups of features that share a regularization strength. "single": one group for all features.
         "feature": one group per feature (automatic relevance determination). "prefix": one group per text
@@ -89,8 +89,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Variance of the noise: the estimate of "majorize" or "direct", or else the mean squared residual in
         training.
     history_ : list of dict
-        One record per step of the fit. Losses are those of outputs that are scaled to a standard deviation of
-        10. With several outputs, ``output`` is the 0-based number of the output.
+        One record per step of the fit. Losses are for outputs that are scaled to a standard deviation of 10.
+        With several outputs, ``output`` is the 0-based number of the output.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     l1_, group_names_, group_sizes_, status_, passes_, extra_
@@ -148,9 +148,9 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            Input that scikit-learn refuses.
+            scikit-learn refuses the input.
         DataError
-            Several outputs together with a checkpoint, which can hold only one fit.
+            `y` has several columns and `run` has a checkpoint, which can hold only one fit.
         """
         before = self._before()
         examples = self._checked(X, y, sample_weight, groups)
@@ -245,7 +245,8 @@ class Regressor(RegressorMixin, FlatEstimator):  # type: ignore[misc]
 
     def _fit_columns(self, X: Any, y: FloatArray, weights: Any, groups: Any, before: Any) -> Self:
         if self.run is not None and self.run.checkpoint is not None:
-            raise DataError(f"a checkpoint holds one fit, but the outputs have {y.shape[1]} columns")
+            told = f"a checkpoint holds one fit, but the outputs have {y.shape[1]} columns"
+            raise DataError(f"{told}: fit one column at a time, or without a checkpoint")
         # what is learned of each is put side by side; groups are called after the number of their output
         parts = [self.__sklearn_clone__() for _ in y.T]
         for k, part in enumerate(parts):

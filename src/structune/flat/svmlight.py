@@ -72,9 +72,9 @@ def _parsed(text: bytes) -> tuple[Any, FloatArray]:
     # as they stand: scikit-learn would guess for each block anew whether features count from 0 or from 1
     X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
     if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        raise ValueError("found a number that is not finite")
+        raise ValueError("a number is not finite")
     if X.shape[1] > _MOST_NUMBER:
-        raise ValueError(f"feature {X.shape[1] - 1} is too high; the limit is {_MOST_NUMBER - 1}")
+        raise ValueError(f"feature {X.shape[1] - 1:,} is too high; the limit is {_MOST_NUMBER - 1:,}")
     return scipy.sparse.csr_array(X), y
 
 

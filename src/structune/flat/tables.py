@@ -142,7 +142,7 @@ def read_training_tables(
         if len(texts) > _MOST_VALUES:
             raise DataError(
                 f"{paths[0]}: column {name!r} has {len(texts):,} different texts; at most {_MOST_VALUES} "
-                f"can be features. Ignore a column of names with --drop {name}."
+                f"can be features. If it only names the rows, ignore it with --drop {name}."
             )
         columns[name] = texts
     if not columns:
@@ -294,9 +294,9 @@ class SvmlightFiles:
             yield X, y
         if end - first > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
             raise DataError(
-                f"{', '.join(self.paths)}: feature number {end - 1} is too high for {n_values:,} values: "
-                f"above {_MOST_FEATURES:,} features, at most {_MOST_FEATURES_A_VALUE} per value are allowed. "
-                "Number the features without large gaps."
+                f"{', '.join(self.paths)}: feature number {end - 1:,} is too high for {n_values:,} values. "
+                f"Above {_MOST_FEATURES:,} features, at most {_MOST_FEATURES_A_VALUE} per value are "
+                "allowed. Number the features without large gaps."
             )
         self.layout = Layout(first=first, n_features=end - first)
 

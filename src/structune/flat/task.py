@@ -215,7 +215,8 @@ class ClassifierTask(FlatTask):
         import numpy as np
 
         if (n := np.unique(values).size) > _MANY_CLASSES:
-            say(f"{name} has {n:,} different numbers, and each is a class: to predict numbers, use regressor")
+            told = "each is a class: to predict numbers, use structune train regressor"
+            say(f"{name} has {n:,} different numbers, and {told}")
 
     def score(self, model: Any, known: Iterable[Any], scoring: Any) -> ClassScores:
         from structune.flat.scores import ClassScores

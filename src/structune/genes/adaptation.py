@@ -59,20 +59,20 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
     X : list of str or AnnotatedSequence
         The genome; annotated genes in it are ignored.
     rounds : int
-        Largest number of rounds. The `run` of a prokaryotic finder holds for the fit of each round.
+        Maximum number of rounds. The `run` of a prokaryotic finder applies to the fit of each round.
 
     Returns
     -------
     GeneFinder or ProkaryoticGeneFinder
-        The adapted finder, with the settings of `finder`. But a prokaryotic one has ``loss="log"`` and the
-        default penalties, and after a metagenome finder the tolerance 0.001.
+        The adapted finder, with the settings of `finder`. A prokaryotic finder, however, gets ``loss="log"``
+        and the default penalties. After a metagenome finder, the tolerance of the fit is 0.001.
 
     Raises
     ------
     DataError
         No genes to train on were found.
     CapabilityError
-        The finder is not one of these.
+        `finder` is none of these, or is a `GeneFinder` with tracks, other features or no probabilities.
     KeyboardInterrupt
         A fit was interrupted. Adaptation then ends without a result.
 
@@ -130,7 +130,7 @@ def _counted_anew(finder: GeneFinder, X: Genome, rounds: int) -> GeneFinder:
             # the E step of Baum and Welch: expected counts by the last round's tables, which make new ones
             counts = counted(scaling.spread(finder.coef_)[0])
             if graph.weights.part(counts, "edges")[GENE] < 1.0:
-                raise DataError("the model finds no genes in these sequences to adapt to")
+                raise DataError("the model finds no genes in these sequences to adapt to; try a closer model")
             scaling = Scaling(graph.weights, log_odds(graph.weights, counts, decoys)[None])
             adapted.graph_ = ExonGraph(graph.weights, scaling)
             new, before = float(np.abs(counts - before).sum() / counts.sum()), counts

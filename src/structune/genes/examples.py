@@ -46,7 +46,7 @@ def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> 
         reason = f"; skipped {skipped_text(skipped)}" if skipped else ""
         raise DataError(f"there are no genes to train on{reason}")
     if skipped:
-        text = f"skipped {len(skipped)} genes: {skipped_text(skipped)}"
+        text = f"training skipped {len(skipped):,} genes: {skipped_text(skipped)}"
         warnings.warn(text, SkippedGenesWarning, stacklevel=stacklevel)
 
 

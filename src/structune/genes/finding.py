@@ -81,7 +81,7 @@ def find_genes(file: str, model: str | None, finding: Finding) -> int:
         _write(finder, name, file, sequences, evidence, finding, report)
     if not n_skipped:
         return 0
-    say(f"{file}: skipped {n_skipped} sequences")
+    say(f"{file}: skipped {n_skipped:,} sequences")
     return _SKIPPED
 
 
@@ -132,7 +132,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
 
     def check_hints(finder: Any) -> None:
         if finding.hints is not None and not getattr(finder, "has_introns", False):
-            raise DataError(f"{model}: --hints needs a model of genes with introns; this one has none")
+            raise DataError(f"{model}: --hints needs a model of genes with introns, such as fly")
 
     def nearest_node(tree: MultitaskEstimator) -> str:
         """The node that is surest of the sequences, or an error that names all to choose from."""
@@ -163,7 +163,7 @@ def _chosen_finder(file: str, sequences: ReadAhead, model: str, finding: Finding
         share = sure_share(MetagenomeFinder.pretrained(), sequences.ahead())
         if share > _DENSE:
             what = f"genes without introns cover {share:.0%} of the bases, as in bacteria and archaea"
-            say(f"{file}: {what}. For those use --model pretrained")
+            say(f"{file}: {what}. For such genomes, use --model pretrained")
     finder.set_params(verbose=int(not finding.quiet))
     try:
         adapted = adapt(finder, sequences.ahead(), finding.adapt)
@@ -314,7 +314,7 @@ def open_finder(
         raise DataError(f"{path}: --task needs a model with a tree of tasks; this one has none")
     finder: Any = check_class(found, (GeneFinder, OrfFinder), path, "a gene finder")
     if finder.needs_tracks:
-        raise CapabilityError(f"{path}: the model needs tracks, which only Python can provide")
+        raise CapabilityError(f"{path}: the model needs tracks: use GeneFinder.predict(tracks=...) in Python")
     finder.set_params(n_jobs=n_jobs)
     if code is not None and finder.has_introns:
         raise DataError(f"{path}: --code needs a prokaryotic model; this one is for genes with introns")

@@ -25,7 +25,7 @@ def annotated_sequences(X: Any, y: Any) -> list[AnnotatedSequence]:
     found = list[AnnotatedSequence]()
     for s, item in enumerate(X):
         if not isinstance(item, str | AnnotatedSequence):
-            raise DataError(f"sequence {s} must be a string of nucleotides, not {type(item).__name__}")
+            raise DataError(f"sequence {s} must be a str or an AnnotatedSequence, not {type(item).__name__}")
         found.append(AnnotatedSequence(f"sequence{s}", item) if isinstance(item, str) else item)
     for sequence in found:
         encode_letters(sequence.sequence, sequence.name)  # refuses what is no nucleotide

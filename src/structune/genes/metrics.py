@@ -83,13 +83,15 @@ def gene_scores(annotated: Genes, predicted: Genes, regions: Regions | None = No
 
     Sensitivity is the share of annotated items that are predicted. Precision (called specificity in gene
     finding) is the share of predicted items that are annotated. All levels distinguish the strands and use
-    coding parts only. A base is coding if any transcript says so. An exon is correct if both its ends are, a
-    transcript if all its exons are; equal ones count once. A gene is correct if one of its transcripts is.
+    coding parts only. A base is coding if it is coding in any transcript. An exon is correct if both its ends
+    are, a transcript if all its exons are, and a gene if one of its transcripts is. Identical exons or
+    transcripts count once.
 
     Parameters
     ----------
     annotated, predicted : mapping of str to transcripts, or iterable of Transcript
-        Transcripts by contig, or all of them. Contigs without genes count as sequences if they are keys.
+        Transcripts, as a mapping by contig or all together. In a mapping, contigs without genes count as
+        sequences, too.
     regions : mapping of str to intervals, optional
         Annotated regions of each contig: 0-based, half-open intervals. Contigs without regions are not
         scored. Only bases within the regions count. Exons and transcripts count as a whole if one of their
@@ -145,15 +147,15 @@ def gene_difference(
     known = [dict(zip(of.contigs, of.counts[:, at], strict=True)) for of in (a, b)]
     counts_a, counts_b = (np.array([of.get(c, none) for c in contigs]).reshape(-1, 4) for of in known)
     if not np.array_equal(counts_a[:, 0], counts_b[:, 0]):
-        raise DataError("both scores must be against the same annotation, but their counts differ")
+        raise DataError("a and b must be against the same annotation, but their annotated counts differ")
     return paired_difference(counts_a, counts_b, lambda sums: _statistic(sums, measure), n, random_state)
 
 
 def stop_codons(genes: Genes) -> dict[str, list[Transcript]]:
     """Replace each transcript by its last three bases, the stop codon.
 
-    Scores of these at the exon level count the genes that were found, wherever they start. The start codons
-    of many annotations are uncertain.
+    At the exon level, the scores of stop codons count the genes that were found, wherever they start. This
+    is useful because the start codons of many annotations are uncertain.
     """
     return {
         contig: [

@@ -74,7 +74,7 @@ class Scoring:
         None,
         min=0,
         help="Compare only annotated genes and the N bases on either side of them. Use it if the rest of the "
-        "sequence is not annotated.",
+        "sequence is not annotated. By default whole sequences are compared.",
     )
     jobs: int = jobs_option("Evaluation")
 
@@ -111,14 +111,15 @@ class Finding:
         None,
         panel="Prediction",
         help="File of evidence for genes with introns: splice junctions from RNA reads, or aligned proteins. "
-        "Reads GFF from AUGUSTUS, ProtHint or miniprot, and SJ.out.tab from STAR. --adapt ignores it.",
+        "Reads GFF from AUGUSTUS, ProtHint or miniprot, and SJ.out.tab from STAR. Used for prediction only, "
+        "not for the self-training of --adapt.",
     )
     hint_weight: float = _of_prediction(
         6.0,
         min=0.0,
         max=1000.0,
-        help="Log odds that a hint adds to the score of genes that agree with it: an intron with ten or more "
-        "reads, or coding parts of 100 bases. Hints with less support add less.",
+        help="Log odds that the hint of an intron with ten or more reads, or of 100 coding bases, adds to "
+        "the score of genes that agree with it. Hints with less support add less.",
     )
     avoid: Path | None = option(
         None,

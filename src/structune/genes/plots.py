@@ -58,7 +58,7 @@ def plot_genes(
         matplotlib is not installed, there are no tracks, or the interval is empty.
     """
     if not tracks or not 0 <= start < end:
-        raise DataError(f"give at least one track, and start < end, not {len(tracks)} and {start} to {end}")
+        raise DataError(f"give at least one track and start < end, not {len(tracks)} and {start} to {end}")
     inside = {name: [t for t in of if t.end > start and t.start < end] for name, of in tracks.items()}
     shared = set.intersection(*({part for t in of for part in _parts(t)} for of in inside.values()))
     rows = {name: _rows(of, 0.02 * (end - start)) for name, of in inside.items()}

@@ -58,7 +58,7 @@ class GeneEvaluation:
         regions = None if margin is None else gene_regions(true, margin)
         whole = {contig: tuple(t for t in of if not any(t.partial)) for contig, of in found.items()}
         if n := sum(map(len, found.values())) - sum(map(len, whole.values())):
-            say(f"skipped {n} predicted genes that continue beyond an end of their sequence or into a gap")
+            say(f"skipped {n:,} predicted genes that continue beyond an end of their sequence or into a gap")
         stops = gene_scores(stop_codons(true), stop_codons(whole), regions)
         return cls(counted(true, regions), counted(whole, regions), gene_scores(true, whole, regions), stops)
 
@@ -159,7 +159,7 @@ class PredictedGenes:
         beyond = [contig for contig in found if contig not in true]
         if beyond:
             n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
-            message = f"{self.path}: {n} transcripts are on sequences that the annotation lacks, {first}"
+            message = f"{self.path}: {n:,} transcripts are on sequences that the annotation lacks, {first}"
             if len(beyond) == len(found):
                 known = f"its sequences are named {next(iter(true))!r}, ..." if true else "it has no genes"
                 raise DataError(f"{message}; {known}")
@@ -174,7 +174,7 @@ class PredictedGenes:
         if agreeing[best] <= 2 * agreeing[0]:
             return GeneEvaluation.of_genes(true, found, margin)
         which = "predicted" if best == 1 else "annotated"
-        say(f"{self.path}: the {which} genes end before their stop codons; these were added")
+        say(f"{self.path}: the {which} genes end before their stop codons, which were added here")
         return GeneEvaluation.of_genes(*choices[best], margin)
 
 
@@ -225,7 +225,7 @@ def annotated_genes(files: Sequence[str], sequences: Sequence[Path]) -> Genes:
 
 def _tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
     if skipped:
-        say(f"{name}: skipped {len(skipped)} transcripts: {skipped_text(skipped)}")
+        say(f"{name}: skipped {len(skipped):,} transcripts: {skipped_text(skipped)}")
 
 
 # --- errors on a page -------------------------------------------------------------------------------------

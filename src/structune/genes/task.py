@@ -56,8 +56,8 @@ _FIND = OwnCommand(
     about=(
         "Find the genes of DNA sequences.",
         "Genes are written in the order of SEQUENCES. The file is read piece by piece, unless the model is "
-        "chosen by or adapted to the sequences. After Ctrl-C or a wrong line, the genes found so far are in "
-        "the output.",
+        "chosen by or adapted to the sequences. After Ctrl-C or an invalid line, the genes found so far are "
+        "in the output.",
         "The score of a gene is the mean probability that its bases are coding. With prokaryotic models it "
         "is the probability of the gene with both its ends. Only models with the log loss give scores.",
         "Genes may continue beyond the ends of a sequence and, with prokaryotic models, into gaps of ten or "

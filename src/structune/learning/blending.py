@@ -26,7 +26,7 @@ class Blend(NamedTuple):
     shares : ndarray, shape (n_models,)
         Share of each model in the blend.
     score, scores : float, and ndarray of shape (n_models,)
-        Score of the blend, and of each single model, on the examples that chose the blend.
+        Score of the blend, and of each single model, on the examples given to `blend`.
     """
 
     model: Any

@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference `value` with its 95 % interval from `low` to `high`."""
+    """Difference `value` of a statistic, with its 95 % interval from `low` to `high`."""
 
     value: float
     low: float
@@ -61,7 +61,8 @@ def paired_difference(
     a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or not len(a):
         raise DataError(
-            f"counts must have two equal shapes with at least one row, not {a.shape} and {b.shape}"
+            "counts_a and counts_b must have the same shape (n_examples, n_counts), with at least one "
+            f"example, not {a.shape} and {b.shape}"
         )
     rng = np.random.default_rng(random_state)
     counts = np.hstack([a, b])

@@ -82,10 +82,10 @@ def validation_constraints(
 ) -> list[Risk]:
     """Return one constraint function per validation set, for `structune.learning.solvers.saddle_point`.
 
-    The function is h_j of equation 6: the best score minus the score of the annotated output, summed over the
-    set. It is convex. It is zero at w = 0, and if the whole set is predicted correctly. The sets are a random
-    partition of the training examples into sets of similar length (section 3.1). Examples are not split; the
-    caller must cut long sequences into several.
+    The function is h_j of Chen et al. 2009 (equation 6): the best score minus the score of the annotated
+    output, summed over the set. It is convex. It is zero at w = 0, and if the whole set is predicted
+    correctly. The sets are a random partition of the training examples into sets of similar length (section
+    3.1). Examples are not split; the caller must cut long sequences into several.
 
     Parameters
     ----------

@@ -388,7 +388,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether scores are log odds: the weights were fitted by their likelihood."""
+        """Whether the model has probabilities, that is, whether it was fitted with the log loss."""
         return isinstance(self._fitted_loss or self._make_loss(), LogLoss)
 
     def _require_probabilities(self) -> None:
@@ -546,7 +546,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
             check_array(arrays, name, kind, (len(names),))
         grouped = n_weights - n_free if names else 0  # weights that were not fitted here have no groups
         if arrays["group_sizes"].min(initial=0) < 0 or arrays["group_sizes"].sum() != grouped:
-            raise ModelFileError(f"the group sizes do not add up to {grouped} weights")
+            raise ModelFileError(f"the group sizes do not add up to {grouped:,} weights")
         check_array(arrays, "history_log_precision", np.float64, (n_records, len(names)))
         if "run" in header["parameters"]:  # a cluster runs what it is sent, and sends what is run here
             raise ModelFileError("the model file sets the parameter 'run', which only the user may choose")

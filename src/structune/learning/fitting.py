@@ -173,7 +173,7 @@ def warn_of_many_groups(tuner: Tuner, problem: TuningProblem) -> None:
     few = n_groups * _PARTS_PER_GROUP > n_parts
     if isinstance(tuner, ImplicitTuner) and few and 2 * n_groups > n_weights > 1:
         warn(
-            f"{n_groups} penalties for {n_weights} weights are tuned on {n_parts} held-out parts (tokens, "
-            f"examples), which is too few. Use fewer groups of weights, or tuning='majorize', which "
-            f"needs no held-out parts"
+            f"{n_groups:,} penalties for {n_weights:,} weights are tuned on {n_parts:,} held-out parts "
+            "(tokens, examples), which is too few: the penalties may overfit them. Use fewer groups of "
+            "weights, or tuning='majorize', which needs no held-out parts"
         )

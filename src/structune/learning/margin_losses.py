@@ -143,7 +143,7 @@ class PerceptronLoss(MaximumLoss):
     """The perceptron loss max f - f(x, y): the best score minus the score of the annotated output.
 
     It is zero if the annotated output is the best one. It is convex and positively homogeneous in the weights
-    (Collins 2002). The constraints of Chen et al. 2009 (equation 6) are sums of it.
+    (Collins 2002). The constraints of Chen et al. 2009 (equation 6) are sums of this loss.
     """
 
     name = "perceptron"
@@ -194,8 +194,9 @@ class DifferenceLoss(MaximumLoss):
 class RampLoss(DifferenceLoss):
     """The ramp loss max(beta + Delta) - max beta over outputs (Chapelle et al. 2008, equation 6).
 
-    It is an upper bound of the cost of the best output, and never exceeds the largest cost. So examples that
-    the model cannot fit have a limited influence.
+    Delta is the cost of an output y', and beta is Gamma(Delta) (f(x, y') - f(x, y)). The loss is an upper
+    bound of the cost of the best output, and never exceeds the largest cost. So examples that the model
+    cannot fit have a limited influence.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class Risk:
         return self._passes.get(get_ident(), 0.0)
 
     def counts_with(self, other: Risk) -> bool:
-        """Whether this risk and another one count passes together, as copies of a risk do."""
+        """Return whether this risk and another one count passes together, as copies of a risk do."""
         return self._passes is other._passes
 
     def count_passes(self, spent: float = 1.0) -> None:
@@ -166,11 +166,11 @@ class Risk:
         self._passes[get_ident()] = self.passes_here + spent
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
-        """Return ``function(shard, *items, structure, *shared)`` for each shard and its row of `columns`."""
+        """Return ``function(shard, *items, structure, *shared)`` per shard, with an item of each column."""
         return self.executor.map(function, self._placed, *columns, shared=(self._structure, *shared))
 
     def keep(self, function: Callable[..., Any], *shared: Any) -> Sequence[Any]:
-        """Return handles of ``function(shard, structure, *shared)``; the results stay with the shards."""
+        """Return handles of ``function(shard, structure, *shared)``; results stay where the shards are."""
         return self.executor.keep(function, self._placed, shared=(self._structure, *shared))
 
     def _sum(self, function: Callable[..., Any], *shared: Any) -> Any:
@@ -244,7 +244,7 @@ class Risk:
         """Return a convex upper bound of a risk that is a difference of convex functions.
 
         With `slope`, a subgradient of `concave`, the subtracted function is replaced by its tangent (Yuille &
-        Rangarajan 2003). Without it, the bound is the margin loss.
+        Rangarajan 2003). By default, the bound is the margin loss.
         """
         return self.under(self.loss.bound, None if slope is None else -slope)
 

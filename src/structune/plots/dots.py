@@ -26,7 +26,7 @@ _MOST_VECTORS = 500  # residues of a sequence
 def within_unit(probabilities: FloatArray) -> FloatArray:
     """Probabilities, checked, without what rounding added to them."""
     if not np.all((probabilities >= -1e-6) & (probabilities <= 1 + 1e-6)):
-        raise DataError("a probability is not within [0, 1]")
+        raise DataError("all probabilities must be numbers from 0 to 1")
     return np.clip(probabilities, 0, 1)
 
 

@@ -127,7 +127,7 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
     Raises
     ------
     StructuneError
-        matplotlib is not installed, or `penalty` is not one finite number > 0 for each name.
+        matplotlib is not installed, or `penalty` does not have one finite number > 0 for each name.
     """
     values = np.asarray(penalty, dtype=np.float64)
     if values.shape != (len(group_names),) or not np.all(np.isfinite(values) & (values > 0)):
@@ -170,8 +170,8 @@ def plot_precisions_by_method(
     Raises
     ------
     StructuneError
-        matplotlib is not installed, there are no methods or more than 7, or a method has not one finite
-        number > 0 for each group.
+        matplotlib is not installed, there are no methods or more than 7, or the penalties of a method have
+        another shape or are not finite numbers > 0.
     """
     check_number(len(precisions), "methods")
     logs = dict[str, FloatArray]()
@@ -179,7 +179,9 @@ def plot_precisions_by_method(
         given = np.asarray(values, dtype=np.float64)
         table = np.atleast_2d(given)  # a row for each fold
         if table.ndim != 2 or not table.size or table.shape[1] != len(group_names):
-            raise DataError(f"penalties of {name!r}: shape {given.shape} for {len(group_names)} groups")
+            raise DataError(
+                f"penalties of {name!r}: the shape is {given.shape} for {len(group_names)} groups"
+            )
         if not np.all(np.isfinite(table) & (table > 0)):
             raise DataError(f"penalties of {name!r}: all must be finite numbers > 0")
         logs[name] = np.log2(table)
@@ -210,7 +212,7 @@ def plot_precisions_by_method(
 def plot_sensitivity(
     accuracy: Mapping[str, ArrayLike], alpha: Sequence[float], beta: Sequence[float], path: Path = None
 ) -> Figure:
-    """Plot accuracy over the shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
+    """Plot accuracies by shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
 
     Colours show the difference from the best accuracy of each panel, in percentage points.
 
@@ -238,7 +240,7 @@ def plot_sensitivity(
     for axes, (name, rows) in zip(panels.flat, accuracy.items(), strict=False):
         table = np.asarray(rows, dtype=np.float64)
         if table.shape != (len(alpha), len(beta)):
-            raise DataError(f"{name}: shape {table.shape}, must be {(len(alpha), len(beta))}")
+            raise DataError(f"{name}: the shape must be {(len(alpha), len(beta))}, not {table.shape}")
         # in points below the best of the panel, so that panels share a scale
         image = axes.imshow(100 * (table - table.max()), origin="lower", vmin=-20, vmax=0, cmap="YlGnBu_r")
         axes.set_title(f"{name}, best {100 * table.max():.1f} %", fontsize=9)

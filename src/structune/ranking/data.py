@@ -22,7 +22,7 @@ class OhsumedData(NamedTuple):
 
 
 def load_ohsumed(fold: int = 1, normalised: bool = True) -> OhsumedData:
-    """Load a fold of OHSUMED from LETOR 3.0: 106 queries, 16140 documents, 45 features, relevance 0, 1 or 2.
+    """Load a fold of OHSUMED from LETOR 3.0: 106 queries, 16,140 documents, 45 features, relevance 0, 1 or 2.
 
     OHSUMED is free for research only, so structune cannot download it: put the files into the data folder.
 

@@ -38,7 +38,7 @@ class LetorData:
     Attributes
     ----------
     X : ndarray of float64, shape (n_documents, n_features)
-        Dense feature matrix. Missing values (``NULL``) are nan, or the `missing` of the reader.
+        Dense feature matrix. Missing values (``NULL``) are nan, or the `missing` of `read_letor`.
     relevance : ndarray of float64, shape (n_documents,)
         Relevance of each document, >= 0.
     queries : list of str
@@ -61,7 +61,7 @@ class LetorData:
             raise DataError(f"X must have the shape {shape}, not {self.X.shape}")
         for what, size in (("queries", len(self.queries)), ("comments", len(self.comments))):
             if size != len(self):
-                raise DataError(f"{what} has {size} entries, but there are {len(self)} documents")
+                raise DataError(f"{what} has {size:,} entries, but there are {len(self):,} documents")
 
     def __len__(self) -> int:
         return self.relevance.size
@@ -142,8 +142,8 @@ def _data(
     if len(documents) * columns.size > max(_MOST_CELLS, _MOST_CELLS_A_VALUE * n_values):
         raise DataError(
             f"{name}: {n_values:,} values are too few for a dense table of {len(documents):,} documents and "
-            f"{columns.size:,} features. A table of this size needs a value in one of {_MOST_CELLS_A_VALUE} "
-            "cells. Read fewer features, or pass a sparse matrix to Ranker"
+            f"{columns.size:,} features. A table of this size needs a value in at least one of "
+            f"{_MOST_CELLS_A_VALUE} cells. Read fewer features, or pass a sparse matrix to Ranker"
         )
     X, known = np.zeros((len(documents), columns.size)), np.append(columns, -1)
     for row, document in zip(X, documents, strict=True):
@@ -176,7 +176,8 @@ def write_letor(target: Source, data: LetorData) -> None:
     Raises
     ------
     DataError
-        There are no documents; or a relevance, value, query or comment could not be read back.
+        There are no documents; or a relevance, value, query or comment cannot be written so that it can be
+        read back.
     """
     _check_writable(data)
     names, lines = data.feature_indices.tolist(), []
@@ -261,7 +262,7 @@ def _falls(indices: IntArray) -> IntArray:
 
 def _checked_columns(indices: IntArray) -> IntArray:
     if indices.ndim != 1 or _falls(indices).size:
-        raise DataError(f"feature numbers must increase from 1 or more; they are {indices}")
+        raise DataError(f"feature numbers must be 1 or more and increase, but they are {indices}")
     return indices
 
 

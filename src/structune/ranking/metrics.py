@@ -42,13 +42,13 @@ def ndcg(
     Raises
     ------
     DataError
-        No documents, arrays of different lengths, an unknown convention, a k below 1, a query whose documents
-        are not adjacent, a relevance below 0 or too large, or a score of nan.
+        There are no documents; arrays differ in length; the convention is unknown; `k` is below 1; the
+        documents of a query are not adjacent; a relevance is below 0 or too large; or a score is nan.
     """
     ids, offsets = check_queries(queries)
     values = np.asarray(scores, dtype=np.float64)
     if values.shape != ids.shape:
-        raise DataError(f"scores have the shape {values.shape} for {ids.size} documents")
+        raise DataError(f"scores must have the shape {ids.shape}, not {values.shape}")
     for j in np.flatnonzero(np.isnan(values))[:1]:
         raise DataError(f"document {j}, query {ids[j]}: the score is nan, not a number")
     measure = Ndcg(convention, k)

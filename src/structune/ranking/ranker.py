@@ -66,7 +66,8 @@ class Ranker(FeatureEstimator):
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
-        Convention for gains and discounts of the NDCG, see `structune.ranking.ndcg`. A query without relevant
+        Gain of a relevance r and discount of a position i in the NDCG. "letor": 2^r - 1, 1 / log2(max(i, 2)).
+        "burges": 2^r - 1, 1 / log2(1 + i). "scikit-learn": r, 1 / log2(1 + i). A query without relevant
         documents has an NDCG of 0 in all three.
     cv : int, float, or splitter, optional
         Number of cross-validation folds of the queries for tuning="grid", such as 5, or share of the queries
@@ -99,9 +100,9 @@ class Ranker(FeatureEstimator):
     nothing. Features are not scaled: give them similar ranges, because they share a penalty.
 
     The convex bound often has its minimum at w = 0, where all orders tie. Fits of "ramp" and "equivalent"
-    therefore start from a ridge regression of the documents' gains; in tuning it uses the training part only.
-    With `warm_start` they start from the previous weights, unless those are all 0. In this regression, sparse
-    features of more than 2^26 cells are not centered within queries.
+    therefore start from a ridge regression of the documents' gains, or, with `warm_start`, from the previous
+    weights unless those are all 0. In tuning, the regression uses the training part only. It centers features
+    within queries, unless they are a sparse matrix of more than 2^26 cells.
 
     Examples
     --------
@@ -144,22 +145,25 @@ class Ranker(FeatureEstimator):
             documents all have the same relevance are skipped. None treats all documents as those of one
             query, with a warning; tuning="grid" needs several queries.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-            Weight of each query, in the order of their first documents; or the weight of its query for each
-            document.
+            Weight of each query, in the order in which the queries first occur; or, for each document, the
+            weight of its query. 1 by default.
 
         Raises
         ------
         ValueError
-            Input that scikit-learn refuses, such as nan, which an imputer may replace.
+            scikit-learn refuses the input, for example because of nan, which an imputer can replace.
         DataError
-            A query id, relevance or weight that cannot be used; no query with documents of different
-            relevance; fewer queries than folds; weights that are all zero, or differ within a query.
+            A query id, relevance or weight cannot be used; no query has documents of different relevance;
+            there are fewer queries than folds; or weights are all zero, or differ within a query.
         CapabilityError
-            A loss that rankings do not support, such as "log".
+            The loss cannot be used for rankings, for example "log".
 
         Warns
         -----
-        ZeroWeightsWarning, OneQueryWarning
+        OneQueryWarning
+            `queries` is None.
+        ZeroWeightsWarning
+            All weights are 0, or the NDCG does not depend on the order of documents.
         """
         loss = self._make_loss()
         Ranking([], self.k, self.convention).require(loss.needs, f"loss={self.loss!r}")
@@ -179,14 +183,15 @@ class Ranker(FeatureEstimator):
             )
         shard, ids = self._checked(X, y, queries, sample_weight)
         if queries is None:
-            told = f"queries are missing: all {len(ids)} documents are treated as one query"
+            told = f"queries are missing: all {len(ids):,} documents are treated as one query"
             warn(f"{told}. Give the query of each document as queries", OneQueryWarning)
         if not len(shard):
             raise _no_uneven(len(ids))
         discounts = Ndcg(self.convention, self.k).discounts(int(shard.sizes().max()))
         if not discounts[0] > discounts[-1]:
-            alike = f"the NDCG of convention={self.convention!r} is the same for all orders of a query"
-            warn(f"{alike}. Use convention='burges', in which they differ", ZeroWeightsWarning)
+            alike = f"the NDCG of convention={self.convention!r} is the same for all orders of two documents"
+            told = f"{alike}, and no query has more. Use convention='burges', in which the order counts"
+            warn(told, ZeroWeightsWarning)
         return Encoded(self._structure, shard)
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RankingShard, None]]:
@@ -221,8 +226,9 @@ class Ranker(FeatureEstimator):
     def _learn(self, structure: Any, loss: Loss, *data: Any) -> TuningResult:
         result = super()._learn(structure, loss, *data)
         if self.status_ == "converged" and not self.coef_.any():
-            message = f"all weights are 0: no other weights have a lower {loss.name} loss plus penalty"
-            warn(message, ZeroWeightsWarning)
+            message = f"all weights are 0, which gives the lowest {loss.name} loss plus penalty"
+            order = "so documents stay in the order given. Try another loss or a lower penalty"
+            warn(f"{message}, {order}", ZeroWeightsWarning)
         return result
 
     def _adopt(self, model: Self) -> None:
@@ -307,7 +313,7 @@ def _arranged(queries: Any, rows: Any) -> tuple[Array, IntArray]:
     """Query ids, and an order of the rows in which the documents of each query are adjacent."""
     ids, order = brought_together(np.zeros(rows.shape[0], np.int64) if queries is None else queries)
     if ids.size != rows.shape[0]:
-        raise DataError(f"there are {ids.size} query ids, but {rows.shape[0]} documents")
+        raise DataError(f"there are {ids.size:,} query ids, but {rows.shape[0]:,} documents")
     return ids, order
 
 
@@ -334,4 +340,4 @@ def _query_weights(sample_weight: Any, ids: Array, order: IntArray) -> FloatArra
 
 def _no_uneven(n_documents: int) -> DataError:
     told = f"no query has documents of different relevance (n_samples = {n_documents})"
-    return DataError(f"{told}; training needs at least one")
+    return DataError(f"{told}, but training needs at least one such query")

@@ -68,7 +68,10 @@ class RankingScores:
         record = [
             ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
             ("data", f"{told['queries']:,} queries, {told['documents']:,} documents"),
-            ("nothing relevant", f"{told['queries_without_relevant_documents']:,} queries, counted as 0"),
+            (
+                "nothing relevant",
+                f"{told['queries_without_relevant_documents']:,} queries, NDCG counted as 0",
+            ),
         ]
         return [numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", record)]
 

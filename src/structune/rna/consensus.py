@@ -41,7 +41,7 @@ class Consensus(NamedTuple):
         Structure in dot-bracket notation, one character per column.
     pairs : ndarray, shape (n_columns, n_columns)
         Probability that two columns pair, symmetric: the mean over sequences of the probability that their
-        bases pair, 0 for a gap, with log odds adjusted by covariation.
+        bases pair (0 for a gap), adjusted by covariation.
     """
 
     structure: str
@@ -56,18 +56,26 @@ def consensus(
 ) -> Consensus:
     """Predict the consensus structure of aligned sequences.
 
-    It has the nested pairs of columns that maximize the sum of probability - `threshold`. `rows` are the
-    aligned sequences, with ``-`` for gaps; `pair_probabilities` is a function that returns the base-pair
-    probability matrix of a sequence, such as `RNAFolder.pair_probabilities`.
+    It has the nested pairs of columns that maximize the sum of probability - `threshold`.
+
+    Parameters
+    ----------
+    pair_probabilities : callable
+        Function that returns the base-pair probability matrix of a sequence, such as
+        `RNAFolder.pair_probabilities`.
+    rows : sequence of str
+        Aligned sequences, with ``-`` for gaps, all of the same length.
+    threshold : float
+        Smallest probability of a pair of columns.
 
     Notes
     -----
-    Covariation is that of RNAalifold (Hofacker, Fekete & Stadler 2002): the number of bases in which the
-    pairs of two sequences differ, averaged over all two sequences that can pair, minus the share of sequences
-    that cannot.
+    The log odds of two columns are raised by 1.5 times their covariation. This is the mean, over all pairs of
+    sequences, of the number of bases in which their base pairs differ (0 if one of them cannot pair), minus
+    the share of sequences that cannot pair; see RNAalifold (Hofacker, Fekete & Stadler 2002).
     """
     if len(lengths := sorted({len(row) for row in rows})) != 1:
-        raise DataError(f"the rows of an alignment must have one length, not {lengths}")
+        raise DataError(f"the rows of an alignment must have the same length; their lengths are {lengths}")
     checked_threshold(threshold)
     n = lengths[0]
     require_memory(32.0 * n * n, f"an alignment of {n:,} columns", "fewer columns")

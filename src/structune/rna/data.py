@@ -58,8 +58,8 @@ class RNAData:
 def load_rna(name: str) -> RNAData:
     """Load a data set of RNA sequences with known secondary structures.
 
-    The files must be in the data folder (see STRUCTUNE_DATA); they are never downloaded. The licenses of some
-    allow research only.
+    The files must be in the data folder, which the environment variable STRUCTUNE_DATA names; they are never
+    downloaded. The licenses of some allow research only.
 
     Parameters
     ----------
@@ -78,8 +78,10 @@ def load_rna(name: str) -> RNAData:
 
     Raises
     ------
+    DataError
+        The name is unknown.
     DatasetUnavailable
-        The file is not in the data folder (see STRUCTUNE_DATA), or differs from the expected one.
+        The file is not in the data folder, or differs from the expected one.
     """
     if name not in _FILES:
         raise DataError(f"{name!r} is not a data set; choose one of {sorted(_FILES)}")
@@ -93,7 +95,7 @@ class ProbedData:
     Attributes
     ----------
     projects : list of str
-        Project of each design; designs of one project are similar.
+        Eterna project of each sequence; sequences of one project are similar.
     sequences : list of str
     reactivities : list of ndarray, shape (n_bases,)
         Reactivities of the bases of each sequence; nan for missing values.

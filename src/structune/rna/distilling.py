@@ -55,7 +55,7 @@ def distill(
     Raises
     ------
     DataError
-        There are no sequences, or the teacher has no finite score for any structure.
+        A sequence has two strands, or the teacher returns no number, or no finite score for any structure.
 
     Examples
     --------

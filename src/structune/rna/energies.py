@@ -45,9 +45,9 @@ def _filled(lines: Lines) -> Iterator[tuple[int, str]]:
     numbered = lines.filled()
     number, first = next(numbered, (0, ""))
     if not number:
-        raise DataError(f"{lines.name}: the file is empty, expected '## RNAfold parameter file v2.0'")
+        raise DataError(f"{lines.name}: the file is empty. Give an energy parameter file of ViennaRNA")
     if not _FIRST_LINE.match(first):
-        raise lines.refuse(number, f"found {shown(first)}, expected '## RNAfold parameter file v2.0'")
+        raise lines.refuse(number, f"expected '## RNAfold parameter file v2.0' here, not {shown(first)}")
     for number, text in numbered:
         if rest := _COMMENT.sub("", text).strip():
             yield number, rest
@@ -106,8 +106,8 @@ class Energies:
     def of(self, sequence: str, structure: str) -> float:
         """Compute the energy of a structure without pseudoknots, in kcal/mol; inf if it is impossible.
 
-        It equals that of ViennaRNA, except for internal loops of two by two bases: those with an unknown
-        base, or closed by pairs other than AU, CG and GU, are scored like loops of other sizes.
+        It equals the energy of ViennaRNA, except for internal loops of two by two bases with an unknown base
+        or closed by pairs other than AU, CG and GU, which are scored like loops of other sizes.
 
         Raises
         ------
@@ -152,7 +152,7 @@ def read_energies(source: Source) -> Energies:
     Raises
     ------
     DataError
-        A section is missing or has the wrong size, or an entry is not a number. Names file and line.
+        A section is missing or has the wrong size, or an entry is not a number. The message names the file.
     """
     lines, numbers, hairpins = Lines(source), dict[str, list[float]](), dict[str, float]()
     starts, section = dict[str, int](), ""

@@ -28,7 +28,7 @@ from structune.running.memory import batch_memory, live_map
 R = TypeVar("R")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED, _MOST_NAMED_SEQUENCES = 3, 5  # files, and sequences
-_UPPER = "a line of X as long as the sequence above: write constraints in lower case, and unknown bases as N"
+_UPPER = "a line of X as long as the sequence above. Write constraints in lower case, or unknown bases as N"
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def read_sequences(
     sources = (standard_input() if file == "-" else file for file in files)
     yield from _of_all(sources, read)
     if empty:
-        say(f"{some_of([*empty], _MOST_NAMED)}: {empty.total():,} empty sequences")
+        say(f"{some_of([*empty], _MOST_NAMED)}: {empty.total():,} empty sequences, with empty structures")
     if unused:
         told = f"{some_of([*unused], _MOST_NAMED)}: {unused.total():,} known structures are ignored"
         advice = "Score them with structune score, or enforce those of dot-bracket files with --constraints"
@@ -127,7 +127,7 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
     for index, example in enumerate(examples):
         name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
         if not name and index:
-            expected = "several sequences need a line '>name' for each"
+            expected = "for several sequences, put a line '>name' above the reactivities of each"
             raise DataError(f"{path}: reactivities without a name; {expected}")
         # Rows are looked up by name, in whatever order; what is left of them is told at the end.
         values = known.get(name)
@@ -138,14 +138,14 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         unused.discard(name)
         record, n = example.record, example.record.n_bases
         if values.size > n:
-            raise example.refuse(f"{values.size} reactivities in {path}, but only {n} bases")
+            raise example.refuse(f"{values.size:,} reactivities in {path}, but only {n:,} bases")
         try:
             check_letters(record.sequence, values)
         except DataError as error:
             raise example.refuse(f"{path}: {error}") from None
         if values.size < n:
             say(
-                f"{path}: {shown(record.name)} has {values.size} reactivities for {n} bases; "
+                f"{path}: {shown(record.name)} has {values.size:,} reactivities for {n:,} bases; "
                 "the last bases count as not measured"
             )
         row = np.full(n, np.nan)
@@ -154,8 +154,8 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         notation = example.constraints if isinstance(example.constraints, str) else ""
         yield replace(example, constraints=Constraints(notation, paired=paired))
     for told, names in (
-        (f"no reactivities for {len(without):,} sequences", without),
-        (f"ignored reactivities of {len(unused):,} names without a sequence", unused),
+        (f"no reactivities for {len(without):,} sequences, which are folded without", without),
+        (f"ignored reactivities with {len(unused):,} names that no sequence has", unused),
     ):
         if names:
             say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")

@@ -89,21 +89,21 @@ class RNAFolder(BlockEstimator):
     circular : bool
         Whether sequences are circular, with the last base followed by the first.
     initiation : float
-        Score of two strands, "A&B", binding each other, before any base pair, at 1 M. For another
-        concentration c in mol/l add 0.6 ln(c), -8 at 1 uM: scores of the pretrained model are about 0.6 times
-        energies in units of kT.
+        Score added to a structure if a pair joins its two strands, "A&B". The default is for concentrations
+        of 1 M. For another concentration c in mol/l add 0.6 ln(c), such as -8 for 1 uM: scores of the
+        pretrained model are about 0.6 times energies in units of kT.
     features : {"contrafold", "extended"}
         Feature set. "contrafold": the 708 features of CONTRAfold. "extended": these and more types, such as
         the spans of pairs, each with its own group of weights.
     outside : {"skip", "trim", "error"}
-        How to treat training structures that the model cannot produce: with bases that cannot pair, hairpins
-        shorter than `min_hairpin`, or loops of more than 30 unpaired bases. "skip" skips the sequence, "trim"
-        removes the offending pairs, both with a warning; "error" raises an error. Pairs in pseudoknots, that
-        is, all but those in round brackets, are removed; with "error" they are an error.
+        How to treat training structures that the model cannot produce: with pairs of bases that cannot pair,
+        hairpins shorter than `min_hairpin`, or loops of more than 30 unpaired bases. "skip" skips the
+        sequence, "trim" removes the offending pairs, both with a warning; "error" raises an error. Pairs in
+        pseudoknots (not in round brackets) are removed by "skip" and "trim", and an error with "error".
     center : "pretrained" or RNAFolder, optional
-        Model whose weights are the mean of the prior, instead of zero. Weights that few training structures
-        cannot determine then keep its values. Needs ``loss="log"``, and the features of that model or more
-        ("extended" for the pretrained model).
+        Model whose weights are the mean of the prior, instead of zero. Weights that the training structures
+        do not determine then keep the values of this model. Needs ``loss="log"`` and at least the features of
+        this model ("extended" for the pretrained model).
     cv : float, int, or splitter, optional
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
@@ -126,6 +126,7 @@ class RNAFolder(BlockEstimator):
     skipped_ : list of (int, str)
         Index and reason of each skipped training example; at most 1000 for a folder of shards.
     rna_ : RNA
+        Structure of the model: its features, and which pairs it allows.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         Results of every fit: see `structune.learning.StructuredEstimator`.
 
@@ -173,8 +174,8 @@ class RNAFolder(BlockEstimator):
         y : list of str or Constraints
             Structures in dot-bracket notation. A structure that is only partly known is given as
             `Constraints`: required pairs and unpaired bases, and log odds of bases to be paired, such as from
-            probing. This needs loss="log", which is then the negative log-probability of the evidence, summed
-            over structures.
+            probing. This needs loss="log"; the loss is minus the log of the total probability of all
+            structures that satisfy the constraints, each weighted by exp(sum of its log odds).
         sample_weight : array-like, shape (n_sequences,), optional
             Weight of each sequence in the loss; by default 1.
         groups : array-like, shape (n_sequences,), optional
@@ -283,7 +284,7 @@ class RNAFolder(BlockEstimator):
             Number of tables of pairs in memory at once: 3 for `predict_viterbi`, 5 for `predict_nbest` and
             `predict_knotted`, 6 for `sample` and `unpaired_windows`, and 4 for all other methods.
         weighted : bool
-            Whether there are constraints or evidence.
+            Whether constraints or log odds of bases are given.
         """
         return self._structure.memory_of(checked_length(n), n_tables, weighted)
 
@@ -315,13 +316,13 @@ class RNAFolder(BlockEstimator):
     def predict_gammas(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
-        """Predict the structures of all sequences for each of `gammas`, in little more time than for one."""
+        """Return the predictions of `predict` for each of `gammas`, in little more time than for one."""
         return self._accurate(X, gammas, constraints, lonely_pairs, checked_decoding(self.decoding))
 
     def predict_mea(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
-        """Predict as `predict_gammas`, by maximum expected accuracy whatever `decoding` is."""
+        """Predict as `predict_gammas`, but always with ``decoding="mea"``."""
         return self._accurate(X, gammas, constraints, lonely_pairs, "mea")
 
     def _accurate(
@@ -353,19 +354,20 @@ class RNAFolder(BlockEstimator):
     def predict_knotted(
         self, X: Any, gamma: float | None = None, gamma_knots: float = 3.0, constraints: Any = None
     ) -> list[str]:
-        """Predict as `predict`, and add pseudoknots: helices that cross it, in square brackets.
+        """Predict as `predict`, and add pseudoknots: helices, in ``[]``, that cross the predicted pairs.
+
+        Parameters other than `gamma_knots` are those of `predict`.
 
         Parameters
         ----------
         gamma_knots : float
-            Weight of a correct pair of the second layer, relative to two correct unpaired bases. The other
-            parameters are those of `predict`.
+            Weight of a correct pair in ``[]``, relative to two correct unpaired bases.
 
         Notes
         -----
-        The method is that of IPknot (Sato et al. 2011), except that the layers are predicted one after the
-        other. The model's probabilities are those of nested pairs, so crossing pairs get low probabilities.
-        In our tests the second layer found more pairs, and PPV stayed about the same.
+        The method is that of IPknot (Sato et al. 2011), except that the nested pairs are predicted first,
+        and then those in pseudoknots. The model's probabilities are those of nested pairs, so crossing pairs
+        get low probabilities. In our tests slightly more known pairs were found, at about the same PPV.
         """
         checked_gamma(gamma_knots, "gamma_knots")
         self._require_probabilities()
@@ -448,7 +450,7 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         random_state : int or numpy.random.Generator, optional
-            Random seed; independent of the one of the constructor. With the same seed a sequence gets the
+            Random seed; by default each call returns other samples. With the same seed a sequence gets the
             same samples, whichever other sequences are in `X`, also in ``structune fold --samples --seed``. A
             second copy of a sequence in `X` gets different samples.
         """
@@ -492,8 +494,8 @@ class RNAFolder(BlockEstimator):
     def dimer_probabilities(self, X: Any, constraints: Any = None) -> FloatArray:
         """Compute the probability that a pair joins the two strands of each sequence "A&B".
 
-        The result has shape (n_sequences,). It holds for one molecule of each strand in the volume that
-        `initiation` stands for; by default this means concentrations of 1 M.
+        The result has shape (n_sequences,). It is for one molecule of each strand in the volume that
+        `initiation` stands for: by default, concentrations of 1 M.
         """
         self._require_probabilities()
         shard, rna = self._encode(X, constraints), self._structure
@@ -517,7 +519,7 @@ class RNAFolder(BlockEstimator):
         Raises
         ------
         DataError
-            Some bases must pair, the sequence has two strands, or it is circular.
+            The constraints require bases to pair, the sequence has two strands, or it is circular.
         CapabilityError
             The weights are so large that the sums overflow.
         """
@@ -534,9 +536,8 @@ class RNAFolder(BlockEstimator):
     def log_loss(self, X: Any, y: Any) -> FloatArray:
         """Compute the negative log-probability of each structure, shape (n_sequences,).
 
-        It is inf for structures that the model cannot produce. For partly known structures, as in `fit`, it
-        is that of the evidence: the sum over structures of probability times exp(score by the evidence).
-        Evidence that no structure satisfies is an error.
+        It is inf for structures that the model cannot produce. For a partly known structure (`Constraints`)
+        it is the loss that `fit` minimizes; constraints that no structure satisfies are an error.
         """
         self._require_probabilities()
         self._check_fitted()
@@ -554,7 +555,7 @@ class RNAFolder(BlockEstimator):
         return losses
 
     def judge(self, X: Any, y: Any) -> list[Judgement]:
-        """Judge given structures: compute their probability and expected accuracy.
+        """Compute the probability and the expected accuracy of given structures.
 
         Parameters
         ----------
@@ -564,7 +565,7 @@ class RNAFolder(BlockEstimator):
         """
         sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
         if len(sequences) != len(structures):
-            raise DataError(f"there are {len(structures)} structures, but {len(sequences)} sequences")
+            raise DataError(f"there are {len(structures):,} structures, but {len(sequences):,} sequences")
         self._require_probabilities()
         self._check_fitted()
         rna, w = self._structure, self.coef_

@@ -121,7 +121,7 @@ class LeftOut:
         start = self.n_examples
         told = [[(0, f"{_called(s, names, start)} ({reason})") for s, reason in examples.skipped]]
         for dropped in (examples.unknotted, examples.trimmed):
-            told.append([(n, f"{n} in {_called(s, names, start)}") for s, n in dropped.items()])
+            told.append([(n, f"{n:,} in {_called(s, names, start)}") for s, n in dropped.items()])
         for counts, named, of_kind in zip(self._counts, self._named, told, strict=True):
             counts[:] = counts[0] + len(of_kind), counts[1] + sum(n for n, _ in of_kind)
             named += [name for _, name in of_kind[: _MOST_NAMED - len(named)]]
@@ -134,22 +134,22 @@ class LeftOut:
         """Give one `OutsideSpaceWarning` for all that was left out; raise `DataError` if nothing is left."""
         if not self.n_kept:
             raise DataError(
-                f"the model cannot produce any of the {self.n_examples} structures: {self._some(0)}; "
+                f"the model cannot produce any of the {self.n_examples:,} structures: {self._some(0)}; "
                 "outside='trim' removes the offending pairs"
             )
         parts = []
         if self._counts[0][0]:
-            parts.append(f"skipped {self._counts[0][0]} sequences: {self._some(0)}")
+            parts.append(f"skipped {self._counts[0][0]:,} sequences: {self._some(0)}")
         for k, what in ((1, "pairs in pseudoknots"), (2, "impossible pairs")):
             if self._counts[k][0]:
-                parts.append(f"removed {self._counts[k][1]} {what}: {self._some(k)}")
+                parts.append(f"removed {self._counts[k][1]:,} {what}: {self._some(k)}")
         if parts:
             warn(f"the model cannot produce some structures; {'; '.join(parts)}", OutsideSpaceWarning)
 
     def _some(self, k: int) -> str:
         """The named examples of a kind, and how many more there are."""
         more = self._counts[k][0] - len(self._named[k])
-        return ", ".join(self._named[k] + [f"and {more} more"] * (more > 0))
+        return ", ".join(self._named[k] + [f"and {more:,} more"] * (more > 0))
 
 
 def _called(s: int, names: Sequence[str] | None, start: int = 0) -> str:

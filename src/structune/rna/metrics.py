@@ -88,7 +88,7 @@ def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> 
     Parameters
     ----------
     true, predicted : sequences of structures
-        Each a string in dot-bracket notation, or an array with the partner of each base, from 0, -1 for none.
+        Each is in dot-bracket notation, or an array with the partner of each base, from 0, -1 for none.
     slip : int
         A pair (i, j) is correct if the other structure has it, or a pair with i or j (not both) moved by at
         most `slip`. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
@@ -110,7 +110,7 @@ def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> 
                 raise DataError(f"{kind} structure {s}: {error}") from None
         a, b = found
         if a.size != b.size:
-            raise DataError(f"structure {s}: the prediction has {b.size} bases, the true structure {a.size}")
+            raise DataError(f"true structure {s} has {a.size:,} bases, but its prediction has {b.size:,}")
         nick = max((of.find(STRANDS) for of in given if isinstance(of, str)), default=-1)
         if nick >= 0:  # with places between two strands: no pair slips from one to the other
             a, b = (np.insert(of + slip * (of >= nick), nick, np.full(slip, -1)) for of in (a, b))
@@ -146,7 +146,7 @@ def base_pair_bootstrap(
     Raises
     ------
     DataError
-        As `base_pair_scores`; `groups` has another length; or there are no sequences.
+        A structure is malformed, lengths differ, including that of `groups`, or there are no sequences.
     """
     counts = [base_pair_scores(true, predicted, slip).counts for predicted in (a, b)]
     if groups is not None:
@@ -180,7 +180,7 @@ def sensitivity_ppv_curve(
     Raises
     ------
     DataError
-        As `base_pair_scores`; or there are no true pairs.
+        A structure is malformed, lengths differ, or there are no true pairs.
     """
     points = []
     for gamma, predicted in sorted(predicted_by_gamma.items()):
@@ -218,7 +218,7 @@ def along_ppv(sensitivity: ArrayLike, ppv: ArrayLike) -> tuple[FloatArray, Float
     """Both, checked, in the order in which `roc_area` joins the points."""
     s, p = np.asarray(sensitivity, dtype=np.float64), np.asarray(ppv, dtype=np.float64)
     if s.ndim != 1 or s.shape != p.shape:
-        raise DataError(f"sensitivity and PPV have shapes {s.shape} and {p.shape}; they need one length")
+        raise DataError(f"sensitivity has shape {s.shape}, but ppv {p.shape}; give two arrays of one length")
     if not np.all((s >= 0) & (s <= 1) & (p >= 0) & (p <= 1)):
         raise DataError("all values of sensitivity and PPV must be within [0, 1]")
     # By PPV, and among equal ones the highest sensitivity first, which is then extended to PPV 0.
@@ -288,17 +288,18 @@ def partner_entropy(pairs: Any) -> FloatArray:
 
 
 class Judgement(NamedTuple):
-    """What a model says about a structure.
+    """Probability and expected accuracy of a structure, according to a model.
 
     Attributes
     ----------
     log_probability : float
-        Natural log of its probability; -inf for a structure that the model cannot produce.
+        Natural log of the structure's probability; -inf if the model cannot produce it.
     log_odds : float
         Log odds against the most probable structure, at most 0.
-    expected_ppv, expected_sensitivity : float
-        Mean probability of its pairs; sum of their probabilities, divided by the expected number of pairs. 1
-        where the divisor is 0.
+    expected_ppv : float
+        Mean probability of the structure's pairs; 1 if it has none.
+    expected_sensitivity : float
+        Sum of the probabilities of its pairs, divided by the expected number of pairs; 1 if that is 0.
     expected_distance : float
         Expected number of pairs in which it differs from a structure drawn from the model.
     """
@@ -334,6 +335,6 @@ def base_pair_distance(a: Structure, b: Structure) -> int:
     """
     one, other = as_partners(a), as_partners(b)
     if one.size != other.size:
-        raise DataError(f"the structures have {one.size} and {other.size} bases; they need one length")
+        raise DataError(f"a has {one.size:,} bases, but b {other.size:,}; the structures need one length")
     only_one, only_other = (np.count_nonzero((one != other) & (x > np.arange(x.size))) for x in (one, other))
     return int(only_one + only_other)

@@ -98,7 +98,8 @@ class Source:
         loaded = RNAFolder.pretrained() if self.model == PRETRAINED else load(self.model)
         folder = check_class(loaded, RNAFolder, self.model, "one for RNA").set_params(**given)
         if command and not folder.has_probabilities:
-            raise CapabilityError(f"{self.model}: {command} needs a model with probabilities.")
+            needs = f"{self.model}: {command} needs a model with probabilities"
+            raise CapabilityError(f"{needs}; this one was fitted with loss={folder.loss!r}.")
         return folder
 
 
@@ -111,8 +112,8 @@ class Shape:
     )
     initiation: float | None = option(
         None,
-        help="Score of two strands (A&B) binding each other, before any base pair. By default "
-        f"{INITIATION:g}, for 1 M. For another concentration c in mol/l add 0.6 ln(c): -8 at 1 uM.",
+        help="Score added to a structure if a pair joins its two strands (A&B). By default "
+        f"{INITIATION:g}, for 1 M. For another concentration c in mol/l add 0.6 ln(c), such as -8 for 1 uM.",
     )
     skip_bad: bool = option(False, help="Skip and report unreadable records; needs headers >name.")
 

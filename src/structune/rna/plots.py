@@ -68,7 +68,7 @@ def _checked_partners(sequence: str, structure: Structure) -> IntArray:
     check_strands(sequence)
     found, n = as_partners(structure), len(bases_of(sequence))
     if found.size != n:
-        raise DataError(f"the structure has {found.size} bases, but the sequence has {n}")
+        raise DataError(f"the structure has {found.size:,} bases, but the sequence has {n:,}")
     if isinstance(structure, str) and STRANDS in structure:
         check_cut(structure, n, sequence.find(STRANDS), "a structure")
     if not found.size:
@@ -181,7 +181,7 @@ def plot_structure(
     Raises
     ------
     StructuneError
-        matplotlib is not installed, the structure is malformed, or lengths differ.
+        matplotlib is not installed, the structure is malformed, or the arguments differ in length.
     """
     drawn = arrange(sequence, structure, probabilities, circular)
     letters, certainty, xy = drawn.letters, drawn.certainty, drawn.xy
@@ -376,7 +376,7 @@ def plot_pair_probabilities(
     Raises
     ------
     StructuneError
-        matplotlib is not installed, the structure is malformed, or sizes differ.
+        matplotlib is not installed, the structure is malformed, or the arguments differ in length.
     """
     letters = bases_of(sequence)
     n = len(letters)

@@ -46,7 +46,7 @@ def check_letters(sequence: str, reactivities: Any) -> None:
     """Refuse reactivities whose letters differ from the sequence; only A, C, G and U are compared."""
     letters, bases = getattr(reactivities, "letters", ""), sequence.upper().replace("T", "U").replace("&", "")
     if len(letters) > len(bases):
-        raise DataError(f"there are reactivities of {len(letters)} bases for a sequence of {len(bases)}")
+        raise DataError(f"there are {len(letters):,} reactivities, but only {len(bases):,} bases")
     pairs = list(enumerate(zip(letters, bases, strict=False), 1))
     if wrong := [k for k, (one, other) in pairs if one != other and {one, other} <= _KNOWN]:
         place = wrong[0]
@@ -58,7 +58,7 @@ def check_letters(sequence: str, reactivities: Any) -> None:
 
 
 def read_reactivities(source: Source) -> dict[str, Reactivities]:
-    """Read the reactivities of a file, by name of the sequence.
+    """Read a file of reactivities, as a dict from names of sequences to arrays.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def read_reactivities(source: Source) -> dict[str, Reactivities]:
     Raises
     ------
     DataError
-        A value is not a number, a position is invalid, or the file holds base pairs. Names file and line.
+        A value is not a number, a position is invalid, or the file has base pairs. The error names the line.
     """
     lines = Lines(source)
     with lines.told_by_look(_LOOKS, _ADVICE):
@@ -88,7 +88,7 @@ def read_reactivities(source: Source) -> dict[str, Reactivities]:
 def _read(lines: Lines) -> Iterator[tuple[str, Reactivities]]:
     first = next((text for text in lines.head(1000) if text and not text.startswith("#")), "")
     if not first:
-        raise DataError(f"{lines.name}: no reactivities")
+        raise DataError(f"{lines.name}: the file has no reactivities")
     if not first.startswith(">"):
         yield "", _table(lines)
         return
@@ -155,7 +155,7 @@ def _number(lines: Lines, number: int, word: str) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise lines.refuse(number, f"{shown(word)} is not a reactivity") from None
+        raise lines.refuse(number, f"{shown(word)} is neither a reactivity nor NA") from None
     return value if _NONE < value < np.inf else np.nan
 
 
@@ -172,8 +172,8 @@ class ReactivityModel:
     Parameters
     ----------
     reactivities, log_odds : list of 4 lists of numbers
-        For A, C, G, U: rising reactivities, and the log odds at each, relative to all bases of this letter.
-        Values in between are interpolated.
+        For each of A, C, G, U: reactivities in ascending order, and the log odds at each (see Notes). Between
+        them the log odds are interpolated linearly.
 
     Notes
     -----
@@ -194,12 +194,12 @@ class ReactivityModel:
         sequence : str
             Sequence of n bases.
         reactivities : array-like, shape (n,)
-            Reactivities, nan for missing values; as usual, about 1 for bases that are certainly unpaired.
+            Reactivities, nan for missing values; normalized as usual, to about 1 for unpaired bases.
 
         Raises
         ------
         DataError
-            There is not one number per base, or the letters of the file (`read_reactivities`) differ.
+            There is not one number per base, or the file has other letters (see `read_reactivities`).
         """
         letters, given = _compared(sequence, reactivities)
         found = np.zeros(letters.size)
@@ -211,7 +211,7 @@ class ReactivityModel:
 
     @classmethod
     def pretrained(cls) -> ReactivityModel:
-        """Load the model for SHAPE with 1M7, fitted to RNAs of Eterna Cloud Labs (Wayment-Steele+ 2022)."""
+        """Load the model for SHAPE with 1M7, fitted to RNAs of Eterna Cloud Labs (see `load_probed`)."""
         return cls(**json.loads(files("structune.rna").joinpath(_SHIPPED).read_text()))
 
     @classmethod
@@ -226,7 +226,7 @@ class ReactivityModel:
         Parameters
         ----------
         folder : RNAFolder
-            Model that computes pair probabilities; it must have probabilities.
+            Model that computes pair probabilities, fitted with the log loss.
         sequences : sequence of str
         reactivities : sequence of array-like
             Reactivities of the bases of each sequence; nan for missing values.
@@ -288,7 +288,7 @@ def deigan_log_odds(
     slope, intercept : float
         Each base of a pair has the energy ``slope * log(1 + reactivity) + intercept``, in kcal/mol.
     sequence : str, optional
-        Sequence to compare with the letters of the file of the reactivities (`read_reactivities`).
+        Sequence of the bases, which must agree with the letters of the file (see `read_reactivities`).
     """
     if sequence is not None:
         check_letters(sequence, reactivities)
@@ -304,7 +304,7 @@ def _compared(sequence: str, reactivities: Any) -> tuple[Array, FloatArray]:
     codes, given = parse_sequence(0, sequence), np.asarray(reactivities, np.float64)
     letters = codes[places(codes)]
     if given.shape != letters.shape:
-        raise DataError(f"reactivities of shape {given.shape} do not match {letters.size} bases")
+        raise DataError(f"reactivities have shape {given.shape}, but there are {letters.size:,} bases")
     return letters, given
 
 

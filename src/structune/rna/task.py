@@ -98,7 +98,7 @@ class RNATask(Task):
     about = (
         "Pairs in pseudoknots are ignored. Skipped sequences are listed. The margin and ramp losses use 1 - "
         "recall of base pairs as cost. When related sequences are split between training and held-out data, "
-        "the held-out loss is too low and tune chooses penalties that are too weak: pass --families to tune."
+        "the held-out loss is too low and the tuned penalties are too weak: use tune rna --families."
     )
     files = (
         "Files of sequences with structures (dot-bracket, CT, BPSEQ or Stockholm; also compressed), or "

@@ -42,7 +42,7 @@ class Restored(dict[str, Any]):
             if all(n is None or n == size for size, n in sizes) and np.all(np.abs(found) <= _LARGEST):
                 return found
         told = f"{found.dtype} of shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
-        raise self.refuse(f"found {name!r} {told:.60}, expected numbers up to {_LARGEST:g} of shape {shape}")
+        raise self.refuse(f"{name!r} is {told:.60}, not numbers up to {_LARGEST:g} of shape {shape}")
 
     def entry(self, name: str, wanted: type[V]) -> V:
         """A value of this type that is not an array; an int is accepted for a float."""
@@ -51,31 +51,33 @@ class Restored(dict[str, Any]):
             found = float(found)
         if type(found) is wanted:
             return found
-        raise self.refuse(f"found {name!r} {found!r:.60}, expected the type {wanted.__name__}")
+        raise self.refuse(f"{name!r} is {found!r:.60}, not of type {wanted.__name__}")
 
     def count(self, name: str, most: int = _MOST_COUNTED) -> int:
         """A whole number from 0 to `most`."""
         found = self.entry(name, int)
         if 0 <= found <= most:
             return found
-        raise self.refuse(f"found {name!r} {found!s:.60}, expected a number from 0 to {most}")
+        raise self.refuse(f"{name!r} is {found!s:.60}, not a number from 0 to {most:,}")
 
     def whole(self, name: str, below: int, *shape: int | None) -> NDArray[np.int64]:
         """An array of whole numbers from 0 to `below` - 1, such as indices."""
         found = self.array(name, *shape)
         if np.all((found >= 0) & (found < below) & (found == np.floor(found))):
             return found.astype(np.int64)
-        raise self.refuse(f"found {name!r} with other numbers than whole ones from 0 to {below - 1}")
+        raise self.refuse(f"{name!r} has values that are not whole numbers from 0 to {below - 1:,}")
 
     def parts(self, name: str, among: Container[str]) -> dict[str, Restored]:
         """Nested states, by names that must all be in `among`."""
         found = self.entry(name, dict)
         if not all(key in among and isinstance(part, dict) for key, part in found.items()):
-            raise self.refuse(f"found {name!r} {found!r:.60}, expected states of what this work has")
+            raise self.refuse(f"{name!r} is {found!r:.60}, which are not states of this training")
         return {key: Restored(part, self.source) for key, part in found.items()}
 
     def refuse(self, message: str) -> ModelFileError:
-        return ModelFileError(f"{self.source}: the checkpoint is damaged: {message}")
+        return ModelFileError(
+            f"{self.source}: the checkpoint is damaged: {message}; remove the file to start again"
+        )
 
 
 class CheckpointWarning(UserWarning):
@@ -85,9 +87,9 @@ class CheckpointWarning(UserWarning):
 class Checkpoint:
     """File with the state of one training, which is updated at intervals.
 
-    Pass it to `Run` as `checkpoint`. A file belongs to one training: one of other data or settings is
-    refused. It holds states of single fits, and of the tuning search around them; a new state of the search
-    includes the results of its fits and replaces their states.
+    Pass it to `Run` as `checkpoint`. A file belongs to one training: `fit` with other data or settings
+    refuses it. It holds states of single fits, and of the tuning search around them; a new state of the
+    search includes the results of its fits and replaces their states.
 
     Parameters
     ----------
@@ -161,19 +163,21 @@ class Checkpoint:
                 self._restored[key] = Restored({**plain, **own}, self.path)
             return dict(header["identity"])
         except (LookupError, TypeError, AttributeError, ValueError) as error:
-            raise ModelFileError(f"{self.path}: the checkpoint is damaged ({error})") from None
+            raise ModelFileError(
+                f"{self.path}: the checkpoint is damaged ({error}); remove the file to start again"
+            ) from None
 
     @property
     def is_here(self) -> bool:
-        """Whether this is the thread that called `begin`, the only one whose states are saved."""
+        """Whether the current thread called `begin`; only the states of that thread are saved."""
         return threading.get_ident() == self._thread
 
     def restored(self, key: str) -> Restored | None:
-        """Take the state of this key that was read from the file, or None."""
+        """Return the state of this key that was read from the file, once; None if there is none."""
         return self._restored.pop(key, None)
 
     def keep(self, key: str, state: Callable[[], State]) -> None:
-        """Register `state`, which returns the state of this key. Write the file if `seconds` have passed."""
+        """Register a function that returns the state of this key; write the file if `seconds` have passed."""
         # states of several threads would be written in the middle of each other's steps
         if not self.is_here:
             return  # fits side by side, which the state of the search has when they end
@@ -211,7 +215,7 @@ class Checkpoint:
         self._written = time.perf_counter()
 
     def end(self, is_done: bool) -> None:
-        """End the training: remove the file if it is done (unless `lasting`), otherwise write the file."""
+        """End the training. If it is done, remove the file (unless `lasting`); otherwise write the file."""
         self.is_done = is_done
         if is_done and not self.lasting:
             self.remove()

@@ -85,7 +85,7 @@ class DaskExecutor:
         self.n_workers = self._n_threads() or 1
 
     def place(self, items: Iterable[Any]) -> list[Part]:
-        """Send items in a few blocks per worker; an item that was placed before keeps its reference."""
+        """Send items in a few blocks per worker; returns references. An item is sent only once."""
         # neighbours are placed as blocks, and a task works on a block: messages take milliseconds
         items = list(items)
         new = list({id(item): item for item in items if not self._has(item)}.values())
@@ -324,7 +324,10 @@ def check_versions(client: Client) -> None:
                 others[f"{name} {version}", f"{own[name]} here"].append(where)
     if others:
         told = (f"{there} on {', '.join(at)}, but {here}" for (there, here), at in others.items())
-        raise DataError(f"{client.scheduler.address}: versions differ: {'; '.join(told)}")
+        raise DataError(
+            f"{client.scheduler.address}: versions differ: {'; '.join(told)}. "
+            "Install the same versions on all machines."
+        )
 
 
 @cache

@@ -55,7 +55,7 @@ class Executor(Protocol):
         """
 
     def runs_whole(self, n_fits: int) -> bool:
-        """Whether `n_fits` independent fits run in parallel, or one by one, each with all workers."""
+        """Whether `n_fits` independent fits run in parallel; else they run in turn, each on all workers."""
 
 
 class ThreadExecutor:
@@ -197,9 +197,10 @@ class Run:
     tolerance : float, optional
         Relative tolerance of a fit; by default 1e-4, and 1e-3 for rankings and genes with introns. A fit ends
         when the norm of the gradient is at most this times the norm at w = 0, or when rounding errors
-        dominate. If the Hessian is computed as a matrix, the gain of a Newton step is compared instead. With
-        margin and ramp losses, a fit ends at a gap of ten times the tolerance, relative to the objective; the
-        convex-concave procedure ends when a round gains less. Tuner objects have their own tolerance.
+        dominate. Newton's method (small tables) ends when a step gains at most about the square of this times
+        the loss at w = 0. With margin and ramp losses, a fit ends when the gap to the lower bound is at most
+        ten times this, relative to the objective; the convex-concave procedure ends when a round gains less.
+        Tuner objects have their own tolerance.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def batch_memory() -> int:
     """Memory in bytes for the examples that a thread processes at a time."""
     given = os.environ.get(VARIABLE, str(_MEGABYTES))
     if not (given.isdecimal() and int(given)):
-        raise DataError(f"{VARIABLE}={given!r}: give a whole number of megabytes")
+        raise DataError(f"{VARIABLE}={given!r}: give a whole number of megabytes, at least 1")
     return int(given) * 1_000_000
 
 

@@ -142,7 +142,7 @@ class Monitor:
             return state
         history, spent = state.entry("history", list), state.entry("passes", float)
         if not all(isinstance(record, dict) and "stage" in record for record in history):
-            raise state.refuse("found a history that is not one of stages")
+            raise state.refuse("its history has an entry without a stage")
         self._before = max(self._before, state.entry("seconds", float))
         if len(history) >= len(self.history):  # states may be older than those of work inside
             self.history[:] = history

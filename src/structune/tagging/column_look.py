@@ -162,7 +162,7 @@ def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None
         if found is not None:
             raise DataError(
                 f"{name}: there is a column {found}, but no blank line. Put a blank line after each "
-                f"sentence, and remove the column. {_OPTIONS} if it is a feature"
+                f"sentence, and remove the column. {_OPTIONS} to read it as a feature"
             )
 
 
@@ -242,8 +242,8 @@ def _separator(
         if len(n_words) > 1:
             return TAB, TAB
         raise DataError(
-            f"{name}: there are no tabs, which the training data have. The {min(n_words)} words of each line "
-            f"may be columns or one token. {_OPTIONS}"
+            f"{name}: the file has no tabs, but the training data have. The {min(n_words)} words of each "
+            f"line may be columns or one token. {_OPTIONS}"
         )
     # Tabs and white space read the same: no other look can find another.
     if all(t[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
@@ -274,7 +274,7 @@ def _separator(
         return None, "whitespace"  # the line with other columns will be named
     by_tab, by_word = (str(min(n)) if len(n) == 1 else f"{min(n)} to {max(n)}" for n in (n_tabs, n_words))
     raise DataError(
-        f"{name}: lines have {by_tab} columns if tabs separate them, {by_word} if whitespace. {_OPTIONS}"
+        f"{name}: lines have {by_tab} columns if separated by tabs, but {by_word} by whitespace. {_OPTIONS}"
     )
 
 

@@ -56,7 +56,7 @@ _MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, howeve
 
 @dataclass(frozen=True)
 class ConllData:
-    """The columns of a column file, or of a part of it.
+    """Columns of a column file, or of a block of its sentences.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ConllData:
         for name, values in self.columns.items():
             if len(values) != self.n_tokens:
                 raise DataError(
-                    f"column {name!r} has {len(values)} values, but there are {self.n_tokens} tokens"
+                    f"column {name!r} has {len(values):,} values, but there are {self.n_tokens:,} tokens"
                 )
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class ConllData:
         return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def place(self, sentence: int, token: int) -> str:
-        """Return the file and line of a token as text, or sentence and token (from 0) without a file."""
+        """Return the file and line of a token as text; without line numbers, sentence and token (from 0)."""
         if self.lines is None:
             return f"sentence {sentence}, token {token}"
         return f"{self.name}:{self.lines[int(self.lengths[:sentence].sum()) + token]}"
@@ -128,7 +128,8 @@ class ConllData:
         if name in self.columns:
             raise DataError(f"there is a column {name!r} already. Choose another name")
         if len(sentences) != len(self):
-            raise DataError(f"column {name!r} has {len(sentences)} sentences, but the data have {len(self)}")
+            told = f"column {name!r} has {len(sentences):,} sentences, but the data have {len(self):,}"
+            raise DataError(told)
         for s, (values, length) in enumerate(zip(sentences, self.lengths, strict=True)):
             if len(values) != length:
                 raise DataError(
@@ -163,9 +164,9 @@ def read_conll(
     source : path or file object
         File to read, or a binary or text file object.
     columns : sequence of str, optional
-        Names of the first columns; further columns are ignored. With None all columns are read as ``c0``,
-        ``c1``, ..., and all lines must have the same number of them. In CoNLL-U files, any columns by name:
-        id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
+        Names of the first columns; further columns are ignored. With None, all columns are read as ``c0``,
+        ``c1``, ..., and all lines must have the same number of columns. In CoNLL-U files, choose columns by
+        name: id, form, lemma, upos, xpos, feats, head, deprel, deps, misc.
     separator : str or None
         Column separator, such as ``"\t"``; None is any run of ASCII whitespace. By default tabs or whitespace
         are detected from the first lines, and all lines must have the same number of columns.
@@ -175,8 +176,8 @@ def read_conll(
     Raises
     ------
     DataError
-        A line has too few columns or bytes that are not UTF-8 (the message names the line); or the file has
-        no tokens, has another format, or can be read in two ways.
+        A line has too few columns or bytes that are not UTF-8 (the message names the line). Or the file has
+        no tokens or another format. Or it can be read in two ways, and `separator` or `comment` must decide.
 
     Warns
     -----
@@ -193,19 +194,19 @@ def read_conll_blocks(
     comment: str | None = AUTO,
     n_lines: int = 1 << 20,
 ) -> Iterator[ConllData]:
-    """Read a column file in blocks of sentences: for files that are larger than memory.
+    """Read a column file block by block: an iterator of `ConllData`, for files that are larger than memory.
 
     Parameters
     ----------
     source, columns, separator, comment
         As for `read_conll`.
     n_lines : int
-        Smallest number of lines of a block, at least 1; a block ends with a whole sentence.
+        Smallest number of lines of a block, at least 1. A block ends at the end of a sentence.
     """
     if n_lines < 1:
         raise DataError(f"n_lines={n_lines}: expected at least 1")
     read = ColumnLines(source, columns, separator, comment)
-    read.tell_numbers(read.columns[0] if read.columns else "id", "Name it id")
+    read.tell_numbers(read.columns[0] if read.columns else "id", "Name this column id with columns=")
     yield from read.blocks(min(n_lines, ALL))
 
 
@@ -256,7 +257,7 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
 
 
 class SkippedLinesWarning(UserWarning):
-    """CoNLL-U or another detail of a column file was detected, or lines were skipped."""
+    """A file was read as CoNLL-U, lines of it were skipped, or token numbers restart without a blank line."""
 
 
 class ColumnLines:
@@ -328,7 +329,8 @@ class ColumnLines:
         elif names and given is not None and not numbers_tokens(given[0]):
             raise DataError(
                 f"{self.name}: the file is CoNLL-U, whose first column has token numbers, so its columns "
-                f"cannot be {', '.join(given)}. Choose from {', '.join(names)} (--columns), the label's last"
+                f"cannot be {', '.join(given)}. Choose columns with --columns (in Python columns=), the "
+                f"label last: {', '.join(names)}"
             )
         separator, comment = _bytes(layout.separator), _bytes(layout.comment)
         skipped, is_numbered = self._skipped, layout.numbered
@@ -418,7 +420,7 @@ class ColumnLines:
             if n > _MOST_COLUMNS:
                 raise DataError(
                     f"{place}: there are {n:,} columns, but at most {_MOST_COLUMNS:,} are read by default. "
-                    "Name the first columns, which are to be read"
+                    "Name the columns to read with --columns (in Python columns=)"
                 )
             self._read = self.columns = [f"c{k}" for k in range(n)]
         n_wanted, n_known = len(self._read), self.n_columns or len(layout.names)
@@ -455,7 +457,7 @@ class ColumnLines:
         ]
         told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(parts)}"] * bool(parts)
         if skipped["joined"]:
-            ends = "which ends a sentence" if layout.names else "within a sentence"
+            ends = "which begins a sentence" if layout.names else "which does not begin a sentence"
             told.append(f"token numbers restart without a blank line, {ends}: {skipped['joined']:,} times")
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
@@ -515,8 +517,8 @@ class Reader:
                 raise TypeError
         except (KeyError, TypeError, AttributeError, DataError):
             raise ModelFileError(
-                f"{path} does not contain columns and templates. Use what structune train, tune or shard "
-                "wrote"
+                f"{path} does not contain columns and templates. Use a model or folder that structune train, "
+                "tune or shard wrote"
             ) from None
         return cls(columns, templates, *told)
 
@@ -536,7 +538,7 @@ class Reader:
             sentence, token = place_of(found.index(""), data.lengths)
             raise DataError(
                 f"{data.place(sentence, token)}: the label is empty. Give each token a label, or choose the "
-                "columns with --columns, the label's last"
+                "columns with --columns, the label last"
             )
         return data.sentences(self.columns[-1])
 
@@ -624,8 +626,10 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
-            warn(f"{path}: reading the columns form and {label}. Choose others with --columns, label last")
-    read.tell_numbers(read.columns[0] if read.columns else "w", "Name it id with --columns")
+            warn(
+                f"{path}: reading the columns form and {label}. Choose others with --columns, the label last"
+            )
+    read.tell_numbers(read.columns[0] if read.columns else "w", "Name this column id with --columns")
     blocks = read.blocks(n_lines)
     first = next(blocks)
     is_named = given is not None or read.layout.names

@@ -47,23 +47,24 @@ def read_crfsuite(path: str | os.PathLike[str]) -> SequenceTagger:
     Raises
     ------
     ModelFileError
-        The file is not a model of CRFsuite, or is damaged.
+        The file is not a model of CRFsuite, is damaged, or has another type or version.
     """
     data = Path(path).read_bytes()
     if data[:4] != _MAGIC:
-        raise ModelFileError(f"{path}: not a model of CRFsuite, which begins with 'lCRF'")
+        raise ModelFileError(f"{path}: not a model of CRFsuite, as the file does not begin with 'lCRF'")
     try:
         return _unpack(data)
     except (ValueError, IndexError) as error:
-        raise ModelFileError(f"{path}: the model is damaged ({error})") from None
+        raise ModelFileError(f"{path}: the model of CRFsuite cannot be read: {error}") from None
 
 
 def _unpack(data: bytes) -> SequenceTagger:
     header = dict(zip(_NUMBERS, _integers(data, 4, len(_NUMBERS)), strict=True))
     if (header["type"], header["version"]) != (_TYPE, _VERSION):
-        raise ModelFileError(f"version {header['version']}, expected a first-order model, version {_VERSION}")
+        found = f"type {header['type'].to_bytes(4, 'little')!r} and version {header['version']}"
+        raise ModelFileError(f"it has {found}, but only first-order models of version {_VERSION} can be read")
     if header["size"] != len(data):
-        raise ModelFileError(f"the file has {len(data)} bytes, expected {header['size']}")
+        raise ModelFileError(f"the file has {len(data):,} bytes, but its header says {header['size']:,}")
     labels = _names(data[header["labels"] :], header["n_labels"])
     attributes = _names(data[header["attributes"] :], header["n_attributes"])
     (n_features,) = _integers(data, header["features"] + 8, 1)
@@ -72,7 +73,7 @@ def _unpack(data: bytes) -> SequenceTagger:
     n_sources = np.where(features["is_transition"] == 0, len(attributes), len(labels))
     if np.any((features["source"] >= n_sources) | (features["label"] >= len(labels))):
         raise ModelFileError(
-            f"a feature has an index beyond {len(attributes)} attributes or {len(labels)} labels"
+            f"a feature has an index beyond {len(attributes):,} attributes or {len(labels):,} labels"
         )
     if not np.isfinite(features["weight"]).all():
         raise ModelFileError("a weight is not a finite number")
@@ -97,7 +98,7 @@ def _names(data: bytes, n: int) -> list[str]:
         _, length = _integers(data, place, 2)
         names.append(data[place + 8 : place + 8 + length - 1].decode(errors="surrogateescape"))
     if len(set(names)) < n:
-        raise ModelFileError("a name occurs twice")
+        raise ModelFileError("two labels or two attributes have the same name")
     return names
 
 

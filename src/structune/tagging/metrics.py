@@ -21,7 +21,7 @@ _SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")
 
 
 class Score(NamedTuple):
-    """Precision, recall and F1 of one label or segment type; `support` is its true number."""
+    """Precision, recall and F1 of one label or segment type; `support` is the number of true ones."""
 
     name: str
     precision: float
@@ -32,7 +32,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of each label or segment type, and of all together (micro average)."""
+    """Scores of each label or segment type, and the overall score (micro average) with the name "all"."""
 
     by_name: tuple[Score, ...]
     overall: Score
@@ -43,7 +43,7 @@ class Scores:
 
 
 def token_scores(y_true: Labels, y_pred: Labels) -> Scores:
-    """Precision, recall and F1 of each label, counted in tokens; the overall score is the accuracy.
+    """Compute precision, recall and F1 of each label, counted in tokens; the overall score is the accuracy.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def token_scores(y_true: Labels, y_pred: Labels) -> Scores:
 
 
 def segment_scores(y_true: Labels, y_pred: Labels) -> Scores:
-    """Precision, recall and F1 of each segment type; type and both ends of a segment must be correct.
+    """Compute precision, recall and F1 of each segment type; type and both ends of a segment must be correct.
 
     Segments are read as in conlleval: an ``I-x`` without a segment to continue begins a new one.
 
@@ -96,7 +96,7 @@ def segment_scheme(labels: Iterable[str]) -> str | None:
 
 
 def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:
-    """Numbers of correct, predicted and true segments of each sequence, shape (n_sequences, 3)."""
+    """Count the correct, predicted and true segments of each sequence; the shape is (n_sequences, 3)."""
     true, pred = _as_lists(y_true, y_pred)
     segments = ((set(get_entities(a)), set(get_entities(b))) for a, b in zip(true, pred, strict=True))
     return np.array([(len(a & b), len(b), len(a)) for a, b in segments], dtype=np.float64)
@@ -105,7 +105,7 @@ def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:
 def paired_bootstrap(
     y_true: Labels, y_a: Labels, y_b: Labels, n: int = 2000, random_state: int | None = 0
 ) -> Difference:
-    """Difference in overall segment F1, b minus a, with a 95% bootstrap interval (percentile method).
+    """Compute the difference in overall segment F1, b minus a, with a 95% bootstrap interval (percentiles).
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _as_lists(y_true: Labels, y_pred: Labels) -> tuple[list[list[str]], list[lis
 
 def _check_lengths(y_true: Labels, y_pred: Labels) -> None:
     if len(y_true) != len(y_pred):
-        raise DataError(f"y_pred has {len(y_pred)} sequences, but y_true has {len(y_true)}")
+        raise DataError(f"y_pred has {len(y_pred):,} sequences, but y_true has {len(y_true):,}")
     for s, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(true) != len(pred):
             raise DataError(f"sequence {s} has {len(pred)} labels in y_pred, but {len(true)} in y_true")

@@ -134,7 +134,7 @@ class LabelReport(Predictions):
             told += f" {OUTSIDE} is not shown"
             told += f" if its probability is {_SURE} or more." if self.has_probabilities else "."
         if self._has_ranks:
-            told += " In the labelings of rank 2 and on, labels of rank 1 that differ are struck out."
+            told += " From rank 2 on, labels of rank 1 that differ are struck out, and the new labels follow."
         if (more := self._n_sentences - _MOST_DRAWN) > 0:
             told += f" These are the first {_MOST_DRAWN} sentences; {more:,} more are in the results."
         return told
@@ -160,7 +160,7 @@ class LabelReport(Predictions):
             for share, s, t, token, label, other, second, context in self._unsure
         ]
         names = ["token", "label", "next label", "context"]
-        numbers = ["probability", "of the next", "sentence", "position"]
+        numbers = ["probability", "of the next label", "sentence", "position"]
         yield make_table("", names, numbers, rows, _MOST_UNSURE)
 
     def _segment_blocks(self) -> Iterator[Block]:

@@ -28,9 +28,9 @@ _TABLES = ("token", "last", "span")
 class SegmentTagger(LabelPredictions):
     """Semi-Markov CRF that finds and labels segments, such as names or phrases, with features of segments.
 
-    Labels are in the BIO or BIOES scheme, as for `SequenceTagger`. The score of a segment depends on the
-    attributes of its tokens, and on whether each token begins the segment or continues it. It also depends on
-    the segment as a whole: its length, last word, text, shape, and entries of gazetteers that match it.
+    Each token has a label in the BIO or BIOES scheme, such as ``B-LOC``. The score of a segment depends on
+    the attributes of its tokens, and on whether each token begins the segment or continues it. It also
+    depends on the whole segment: its length, last word, text, shape, and the gazetteers that contain it.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class SegmentTagger(LabelPredictions):
         "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
         "implicit" and "direct" need the log loss.
     max_length : int, optional
-        Largest number of tokens in a segment. Training data with longer segments are refused. By default each
-        label is limited to its longest segment in training.
+        Largest number of tokens in a segment; by default, that of the label's longest training segment.
+        Training data with longer segments are refused.
     words : str, optional
         Template whose value is a token's word: ``w[0]`` for attributes such as ``w[0]=dog``. By default the
         first of ``w[0]``, ``w`` and ``word`` that occurs; without any, there are no features of words.
@@ -146,7 +146,7 @@ class SegmentTagger(LabelPredictions):
         Raises
         ------
         DataError
-            A sequence or token cannot be used; the message names it (counted from 0).
+            A sequence, token or parameter is invalid; the message names it (counted from 0).
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
@@ -244,7 +244,7 @@ class SegmentTagger(LabelPredictions):
         return self.chain_.segment_probability(self.coef_, shard, k, start, stop, label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the F1 of segments; one is correct if its label and both ends are. 0 without segments."""
+        """Return the F1 of segments; label and both ends must be correct. It is 0 without segments."""
         from structune.tagging.metrics import segment_counts
 
         predicted = self.predict(X)
@@ -283,7 +283,7 @@ class SegmentTagger(LabelPredictions):
         outside = [n for label, n in zip(labels, longest.tolist(), strict=True) if label == OUTSIDE]
         if longest.min() < 1 or outside not in ([], [1]):
             raise ModelFileError(
-                f"the longest segment of a label has {longest.min()} tokens, expected at least 1; 1 for O"
+                f"the largest segment length of a label is {longest.min()}, expected at least 1, and 1 for O"
             )
         n_tags = len(tags_of(labels, longest)[0])
         attributes, keys = list[list[str]](), list[IntArray]()

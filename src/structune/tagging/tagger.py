@@ -51,9 +51,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         such as `structune.learning.MarginLoss`.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
-        precision, that is, the inverse variance, of a Gaussian prior. A dict maps names of groups to
-        numbers; other groups get 1. By default the strengths are tuned, or 1 without tuning. 0 is allowed
-        only for groups with an `l1` above 0. It is twice CRFsuite's c2, and the inverse of an SVM's C.
+        precision, that is, the inverse variance, of a Gaussian prior; twice CRFsuite's c2; and the inverse
+        of an SVM's C. A dict maps names of groups to numbers; other groups get 1. By default the strengths
+        are tuned, or 1 without tuning. 0 is allowed only for groups with an `l1` above 0.
     groups : "template", "single", "separate", or callable
         Groups of weights that share a regularization strength. "template": one group per feature template
         (the text before ``=`` in an attribute's name), and one for the transitions; tuning puts attributes
@@ -76,9 +76,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     boundary : bool
         Whether starts and ends of sequences have weights.
     order : {1, 2}
-        Number of preceding labels that the score of a label depends on. With 2, three labels in a row have
-        weights too, seen or all as `transitions` says: the group ``trigrams``. Time then grows with the cube
-        of the number of labels.
+        Number of preceding labels that the score of a label depends on. With 2, trigrams (three labels in a
+        row) have weights too, which form the group ``trigrams``; `transitions` applies to them as well.
+        Time then grows with the cube of the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
         Forbidden transitions between labels, in training and in prediction. "bio" and "bioes" forbid those
         that break this labelling scheme, such as O to I-x. In a list, None as a label stands for the start or
@@ -93,7 +93,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         constraints, training minimizes the loss and penalty. If no weights label a part correctly, scores
         shrink until the constraint holds, and probabilities become close to uniform. With tuning, the
         penalties are tuned first, without the constraints. Needs the log loss and complete labels. Or a
-        `structune.learning.ValidationConstraints`, with another number of parts or another bound.
+        constraints object: `structune.learning.ValidationConstraints` sets the number of parts and the bound.
     warm_start : bool
         Start from the weights of the previous fit, for features and labels that it had. With tuning="auto"
         the penalties are kept too; other tuners choose them again.
@@ -126,8 +126,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     skipped_ : list of (int, str)
         Index and reason of each training sequence that was skipped, for at most the first 1000.
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: the values that `gamma` bounds, and their multipliers. `status_` is "infeasible"
-        if the constraints could not be met.
+        With `constraints`, for each part of the training data: the score of the best labels minus that of
+        the true labels, and the Lagrange multiplier. `status_` is "infeasible" if a constraint is not met.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`.
 
@@ -161,11 +161,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Parameters
         ----------
         X : list of sequences, AttributeTable, or (matrix, lengths)
-            A sequence is a list of tokens, and a token is a list of strings or a dict. Or a sequence is an
-            array of numbers. Arrays and matrices (sparse or dense) have one row per token; their weights
-            form one group.
+            A sequence is a list of tokens, each a list of strings or a dict, or an array of numbers with one
+            row per token. Or give one matrix (sparse or dense) with one row per token, and the number of
+            tokens of each sequence. The weights of an array or matrix form one group.
         y : list of sequences of labels
-            A label is a str. None marks an unknown label; a set or list of str gives the possible labels.
+            A label is a str or int. None marks an unknown label; a set or list gives the possible labels.
         sample_weight : array-like, shape (n_sequences,), optional
             Weight of each sequence; by default 1.
         groups : array-like, shape (n_sequences,), optional
@@ -174,7 +174,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Raises
         ------
         DataError
-            A sequence or token cannot be used; the message names it (counted from 0).
+            A sequence, token or parameter is invalid; the message names it (counted from 0).
         """
         return self._fit_encoded(self._encode_training(X, y, sample_weight, groups))
 
@@ -270,7 +270,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             self.forbidden = as_rules(self.forbidden)
 
     def with_structure(self, chain: Chain) -> Self:
-        """Give the tagger a chain, with all weights zero."""
+        """Set the structure of the model, with all weights zero, and return the tagger."""
         self._keep_chain(chain)
         self.forbidden, self.order, self.skipped_ = chain.forbidden, chain.order, []
         self._import(np.zeros(chain.n_weights))
@@ -344,6 +344,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         ------
         CapabilityError
             The model was not fitted with the log loss.
+        DataError
+            There is no such sequence, token or label.
         """
         self._require_probabilities()
         check_number("start", start, Range(0, whole=True))
@@ -355,7 +357,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return self._predicting.segment_probability(self.coef_, shard, k, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of tokens with the correct label; labels that the model does not know count as wrong."""
+        """Return the share of tokens with the correct label; labels unknown to the model count as wrong."""
         predicted = self.predict(X)
         lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
         check_lengths(y, lengths)

@@ -32,9 +32,9 @@ class MultitaskEstimator(FitsOnExecutor):
 
     Parameters
     ----------
-    estimator : SequenceTagger, RNAFolder, SequenceAligner, GeneFinder or ProkaryoticGeneFinder
-        Estimator for the tasks. Its `penalty` is the regularization strength that `factors` multiply. Its
-        `tuning` must be "auto" or None (both mean the same here). Its `constraints` must be None.
+    estimator : SequenceTagger, SegmentTagger, RNAFolder, SequenceAligner, GeneFinder, ProkaryoticGeneFinder
+        Estimator for the tasks. Its `penalty` is the regularization strength that `factors` multiply. It
+        must have `tuning` "auto" or None (both mean the same here), `l1` 0, and no `constraints` or `run`.
     tree : TaskTree, or what `TaskTree.from_nested` takes
         Tree of the tasks.
     tuning : None, "implicit", or an ImplicitTuner
@@ -49,9 +49,9 @@ class MultitaskEstimator(FitsOnExecutor):
     cv : float or int
         Share of the examples of each task that is held out to choose `gammas` and `factors`, such as 0.25, or
         number of cross-validation folds, such as 5. Folds are slower, but better for tasks with few examples.
-        Gene finders cut sequences into several examples.
+        For gene finders, an example is a piece of a sequence.
     n_jobs : int, optional
-        Number of nodes that are trained in parallel; -1 uses all cores.
+        Number of threads; -1 uses all cores. They train nodes in parallel, or share the data of one node.
     random_state : int
         Random seed of the held-out examples.
     verbose : int
@@ -64,7 +64,7 @@ class MultitaskEstimator(FitsOnExecutor):
     tree_ : TaskTree
         The tree of the tasks.
     nodes_ : dict of str to dict
-        For each node with examples: "gamma", "factor", "penalty" by group, "n_examples", "status".
+        For each node with examples: "gamma", "factor", "penalty" (one per group), "n_examples", "status".
     history_ : list of dict
         Records of the progress of the fits.
 
@@ -112,7 +112,9 @@ class MultitaskEstimator(FitsOnExecutor):
         Raises
         ------
         DataError
-            A task is not a leaf of the tree, or the estimator cannot use an example.
+            A task is not a leaf of the tree, the estimator cannot use an example, or a parameter is wrong.
+        CapabilityError
+            The estimator cannot be trained on a tree of tasks.
         """
         from sklearn.base import clone
 
@@ -186,7 +188,7 @@ class MultitaskEstimator(FitsOnExecutor):
         path : path
             File to write.
         extra : mapping, optional
-            Additional data (JSON) to save. After loading it is in ``extra_`` of the models of nodes.
+            Additional data (JSON) to save. After loading, the models of nodes have it in ``extra_``.
         """
         self._check_fitted("model_")
         header, arrays = self.model_._pack_whole(dict(extra or self.model_.extra_))
@@ -229,5 +231,5 @@ def _n_sequences(task: str, given: Any) -> int:
             raise DataError(f"task {task!r}: inputs and outputs must be lists, not {kind}")
     n, n_outputs = map(len, given)
     if n != n_outputs:
-        raise DataError(f"task {task!r}: there are {n} inputs, but {n_outputs} outputs")
+        raise DataError(f"task {task!r}: there are {n:,} inputs, but {n_outputs:,} outputs")
     return n

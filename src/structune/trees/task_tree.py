@@ -65,7 +65,7 @@ class TaskTree:
         self._children: dict[str | None, list[str]] = {name: [] for name in (None, *known)}
         for name, parent in known.items():
             if not isinstance(name, str) or not name:
-                raise DataError(f"the name of a node must be a string that is not empty, unlike {name!r}")
+                raise DataError(f"the name of a node must be a string that is not empty, not {name!r}")
             self._children[parent].append(name)
         roots = self._children[None]
         if len(roots) > 1:

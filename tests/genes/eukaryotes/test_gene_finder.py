@@ -191,10 +191,10 @@ def test_a_track_that_marks_coding_bases(tmp_path):
     ("tracks", "message"),
     [
         (3, "tracks=3 must be a list of arrays"),
-        ([], "there are tracks for 0 sequences, but 1 seq"),
+        ([], "tracks has 0 arrays, but X has 1 seq"),
         (["a"], "c: the tracks 'a' are not an array of numbers"),
         ([np.zeros((28, 1))], r"c: the tracks have the shape \(28, 1\), but must have \(29, 1\)"),
-        ([np.full((29, 1), np.nan)], "c: the tracks have numbers that are not finite"),
+        ([np.full((29, 1), np.nan)], "c: the tracks contain NaN or infinite numbers"),
     ],
 )
 def test_wrong_tracks(tracks, message):
@@ -264,7 +264,7 @@ def test_wrong_options(options, message):
     ("arguments", "message"),
     [
         ((TINY,), "X must be a list of sequences, not a single AnnotatedSequence"),
-        (([3],), "sequence 0 must be a string of nucleotides, not int"),
+        (([3],), "sequence 0 must be a str or an AnnotatedSequence, not int"),
         (([TINY, "ACGT"], [[GENE]]), "y has the genes of 1 sequences, but X has 2"),
         (([TINY], None, None, ["a", "b"]), r"groups have the shape \(2,\), but must have \(1,\)"),
         (([TINY], [[3]]), "c: a gene must be a Transcript, not int"),

@@ -124,7 +124,7 @@ def test_hints_of_true_genes_gain(finder, monkeypatch):
     ("hints", "message"),
     [
         (3, "hints=3 must be a list of lists of Hint"),
-        ([], "there are hints for 0 sequences, but 1 seq"),
+        ([], "hints has 0 lists, but X has 1 seq"),
         ([None], "must be a list of lists of Hint"),
         ([[Hint("c0", "exon", 1, 2)]], "c0: Hint.* is not a valid Hint"),
         ([[Hint("c0", "CDS", 1.5, 2)]], "0 <= start < end"),

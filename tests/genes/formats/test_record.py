@@ -75,8 +75,8 @@ def test_proteins():
             ("c", "+", ((0, 3), (2, 5)), "t", "g"),
             "'t': parts must be in order without overlap, but one ends at 3",
         ),
-        (("", "+", ((0, 3),), "t", "g"), "a name must be UTF-8 text and not empty, unlike ''"),
-        (("c", "+", ((0, 3),), "\udcff", "g"), "a name must be UTF-8 text and not empty, unlike '\\udcff'"),
+        (("", "+", ((0, 3),), "t", "g"), "the name '' is empty or not UTF-8 text"),
+        (("c", "+", ((0, 3),), "\udcff", "g"), "the name '\\udcff' is empty or not UTF-8 text"),
     ],
 )
 def test_transcripts_are_checked(fields, message):

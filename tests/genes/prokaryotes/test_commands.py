@@ -274,7 +274,7 @@ def test_without_probabilities_no_node_is_nearest(files, tmp_path):
     args = train_tree(files, files / "b.gb"), ["--loss", "margin", "-m", path, *QUIET]
     assert run(*args[0], *args[1]).exit_code == 0
     message = fail("genes", files / "test.fa", "-m", path, *QUIET)
-    assert f"{path}: this needs a model with loss='log'" in message
+    assert f"{path}: choosing a node or a genetic code needs a model with loss='log'" in message
     assert "Or give --task with one of " in message
     assert succeed("genes", files / "test.fa", "-m", path, "--task", "b", *QUIET)
 

@@ -186,7 +186,7 @@ def test_files(learned):
         np.testing.assert_array_equal(array, arrays[name])
     with pytest.raises(ModelFileError, match="has arrays"):
         unpack({name: array for name, array in arrays.items() if name != "start_codons"}, "start_")
-    with pytest.raises(ModelFileError, match="expected finite numbers"):
+    with pytest.raises(ModelFileError, match="and finite numbers"):
         unpack({**arrays, "start_words": arrays["start_words"][:5]}, "start_")
     for name in ("start_classes", "start_site_bases", "start_box_share"):
         with pytest.raises(ModelFileError, match="not probabilities"):

@@ -436,7 +436,7 @@ def test_precisions_that_are_refused(precision):
 
 
 def test_room_for_one_plane():
-    with pytest.raises(DataError, match="most=1: a bundle needs room for at least 2 planes"):
+    with pytest.raises(DataError, match="most=1: expected at least 2 planes"):
         CuttingPlanes(PRECISION, most=1)
 
 

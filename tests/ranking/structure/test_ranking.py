@@ -175,8 +175,8 @@ def test_groups_are_prefixes():
         ([[1.0]], [0], None, None, r"feature matrix \(one document per row\): "),
         (np.zeros((2, 2)), [0], None, None, "there are 1 query ids, but 2 documents"),
         (np.zeros((3, 2)), list("aba"), None, None, "document 2: the query a occurs again; it began at d"),
-        (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"relevances have the shape \(2,\) for 3 documents"),
-        (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0 is not a number >= 0 with a gain"),
+        (np.zeros((3, 2)), [7, 7, 5], [0, 1], None, r"relevances must have the shape \(3,\), not \(2,\)"),
+        (np.zeros((2, 2)), [7, 7], [5000, 0], None, r"relevance 5000\.0 cannot be used.* with a gain of"),
         (np.zeros((3, 2)), [7, 7, 5], None, [1.0, -2.0], "example 1 has the weight -2.0"),
         (np.zeros((3, 2)), [7, 7, 5], None, np.ones(3), r"weights must have the shape \(2,\), not \(3,\)"),
     ],
@@ -200,7 +200,7 @@ def test_scores_of_unknown_outputs():
     ):
         with pytest.raises(DataError, match="the shard has no relevances"):
             question()
-    with pytest.raises(DataError, match=r"positions have the shape \(1,\) for 2 documents"):
+    with pytest.raises(DataError, match=r"positions must have the shape \(2,\), not \(1,\)"):
         structure.score(w, shard, np.array([0]))
 
 
@@ -224,8 +224,8 @@ def test_documents_are_brought_together(queries, expected):
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
-        ([], r"queries must have one id per document.* shape: \(0,\)"),
-        ([[1], [2]], r"queries must have one id per document.* shape: \(2, 1\)"),
+        ([], r"queries must be one id per document.* shape given is \(0,\)"),
+        ([[1], [2]], r"queries must be one id per document.* shape given is \(2, 1\)"),
         ([1.0, np.nan], "document 1: the query is nan, which is not an id"),
     ],
 )

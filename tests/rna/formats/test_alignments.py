@@ -85,16 +85,16 @@ def test_own_structures_come_first():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n>a\nACGU\n", "2: found '>a', expected '# STOCKHOLM 1.0'"),
-        (TEXT + "x ACGU\n", "9: found 'x ACGU', expected '# STOCKHOLM 1.0'"),
+        ("\n>a\nACGU\n", "2: expected the line '# STOCKHOLM 1.0' here, not '>a'"),
+        (TEXT + "x ACGU\n", "9: expected the line '# STOCKHOLM 1.0' here, not 'x ACGU'"),
         (TEXT.replace("//", ""), "7: the last line '//' is missing"),
         (TEXT.replace("GGG-", "GGZ-"), "4: position 3 (from 1): 'Z' is not one of"),
         (
             TEXT.replace("GGG-", "GG -"),
             "4: 'one/1-9       GG -AAACCC' is not a name and its aligned",
         ),
-        (TEXT.replace("GGG-", "GGG"), "5: the row has 10 columns, expected 9 as in line 4"),
-        (TEXT.replace("<<(", "<<(."), "6: the row has 11 columns, expected 10 as in line 4"),
+        (TEXT.replace("GGG-", "GGG"), "5: the row has 10 columns, but the row in line 4 has 9"),
+        (TEXT.replace("<<(", "<<(."), "6: the row has 11 columns, but the row in line 4 has 10"),
         (TEXT.replace("<<(,", "<<( "), "6: '#=GC SS_cons  <<( ___)>>': a structure must not contain"),
         (blocks("ACG", "()>"), "3: column 3 (from 1): '>' has no matching '<'"),
         (blocks("ACGU", "(<)>"), "3: column 3 (from 1): ')' has no matching '('"),
@@ -178,7 +178,10 @@ def test_clustal_and_fasta():
             " x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n",
             "no alignment. The file looks like MSF: ",
         ),
-        (">a\nACGU\n....\n>b\nACCU\n....\n", "not unpaired bases below each sequence, as in dot-bracket"),
+        (
+            ">a\nACGU\n....\n>b\nACCU\n....\n",
+            "each sequence is followed by unpaired bases, as in dot-bracket",
+        ),
         (
             ">a\nACG\n((.)\n",
             r"'\(' is not.* The file looks like dot-bracket: alignments are read from Stockholm",

@@ -117,7 +117,7 @@ def test_layers(structure, expected):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        ([1, -1], "base 0 (from 0): the partner 1 is neither -1 nor mutual"),
+        ([1, -1], "base 0 (from 0): the partner 1 is neither -1 nor a base paired with 0"),
         ([-1, 1], "base 1 (from 0): the partner 1"),
         ([5], "base 0 (from 0): the partner 5"),
         ([-2], "base 0 (from 0): the partner -2"),

@@ -205,7 +205,7 @@ def test_without_constraints_all_weights_will_do(question):
         ("((..)", r"sequence 1: constraint 0 .* '\(' has no matching '\)'"),
         (
             Constraints(prohibited=[(3, 3)]),
-            r"sequence 1: the prohibited pair \(3, 3\) is not a pair of two of the 5 bases",
+            r"sequence 1: the prohibited pair \(3, 3\) must be two bases, from 0 to 4",
         ),
         (Constraints(prohibited=[(-1, 2)]), r"sequence 1: the prohibited pair \(-1, 2\)"),
         (Constraints(paired=[0.0] * 4), r"sequence 1: paired has shape \(4,\), but must have"),

@@ -78,7 +78,9 @@ def test_what_is_no_evidence():
         DataError, match=r"sequence 1: bases 0 and 4 \(from 0\) are constrained to pair, but: these two bases"
     ):
         rna.encode(["ACGU", "AACGAA"], ["....", known])
-    with pytest.raises(DataError, match="sequence 0: constraints and evidence cannot be combined"):
+    with pytest.raises(
+        DataError, match="sequence 0: constraints cannot be combined with a partly known structure"
+    ):
         rna.encode(["GAAACA"], [known], constraints=["......"])
     shard = rna.encode(["GAAACA"], [known])
     with pytest.raises(DataError, match="only partly known"):

@@ -69,9 +69,7 @@ def test_parameters_by_name():
     parameters = dict(zip(rna.weight_names()[::-1], w[::-1].tolist(), strict=True))
     assert_array_equal(rna.weights_from(parameters), w)
     del parameters["multi_base"]
-    with pytest.raises(
-        DataError, match=r"1 unknown parameters \['colour'\] and 1 missing parameters \['multi_base'\]"
-    ):
+    with pytest.raises(DataError, match="unknown parameters: colour; missing parameters: multi_base"):
         rna.weights_from({**parameters, "colour": 1.0})
 
 
@@ -177,7 +175,9 @@ def test_windows_of_long_sequences_are_what_no_pair_covers():
 def test_windows_beside_pairs_that_must_be_are_refused():
     rna = RNA()
     shard = rna.encode(["GGGAAACCC"], constraints=["(.......)"])
-    with pytest.raises(DataError, match=r"sequence 0: windows .* do not allow bases that must pair"):
+    with pytest.raises(
+        DataError, match=r"sequence 0: unpaired windows cannot be combined with bases that must pair"
+    ):
         rna.unpaired_windows(np.zeros(rna.n_weights), shard, 0, 2)
     shard = rna.encode(["GGGAAACCC"])
     with pytest.raises(CapabilityError, match="weights as large as these"):

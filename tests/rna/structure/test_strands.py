@@ -51,7 +51,7 @@ def test_what_two_strands_cost_is_in_the_loss(initiation):
 
 def test_costs_beside_what_two_strands_cost_are_refused():
     rna, w = RNA(initiation=-1.0), np.zeros(708)
-    with pytest.raises(DataError, match="two strands need initiation=0 with a margin or ramp loss, not -1"):
+    with pytest.raises(DataError, match="two strands with a margin or ramp loss need initiation=0, not -1"):
         rna.best(w, rna.encode(["GGGA&ACCC"], ["(((.&.)))"]), np.ones(1))
     free = RNA(initiation=0.0)
     assert free.best(w, free.encode(["GGGA&ACCC"], ["(((.&.)))"]), np.ones(1))[1] == 1.0
@@ -132,9 +132,9 @@ def test_constraints_of_two_strands():
     assert_array_equal(scores.bases[[3, 5, 42], 0], [3.0, 5.0, 11.0])
     best = rna.best(w, rna.encode([sequence], constraints=[known]))[0]
     assert_array_equal(best, over_places(sequence, [12, 11, 10, -1, -1, -1, -1, -1, -1, -1, 2, 1, 0]))
-    with pytest.raises(DataError, match=r"& in constraints: positions 8 \(from 1\), expected at 7"):
+    with pytest.raises(DataError, match=r"constraints with & at 8 \(from 1\), but the sequence has it at 7"):
         rna.encode([sequence], constraints=["(((....&xx)))"])
-    with pytest.raises(DataError, match="positions none"):
+    with pytest.raises(DataError, match="constraints with no &, but the sequence has it at 7"):
         rna.encode([sequence], constraints=["............"])
     with pytest.raises(DataError, match="length 5 for 12 bases"):
         rna.encode([sequence], constraints=["....."])
@@ -157,7 +157,7 @@ def test_what_two_strands_cannot_be(options, sequence, message):
 
 def test_structures_of_two_strands_are_checked():
     rna = RNA()
-    with pytest.raises(DataError, match=r"positions 3 .*, expected at 4, as in the sequence"):
+    with pytest.raises(DataError, match=r"& at 3 \(from 1\), but the sequence has it at 4"):
         rna.encode(["GGG&CCC"], ["((&.)))"])
     with pytest.raises(DataError, match="length 5 for 6 bases"):
         rna.encode(["GGG&CCC"], ["((&))."])

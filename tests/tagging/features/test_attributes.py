@@ -82,8 +82,8 @@ def test_empty_inputs():
     [
         (["the dog"], "sequence 0: must be a list of tokens, not str"),
         ([[["a"]], 3], "sequence 1: must be a list of tokens, not int"),
-        ([["the", "dog"]], "sequence 0, token 0: must be a list of strings or a dict, not 'the'"),
-        ([[["a"], None]], "sequence 0, token 1: must be a list of strings or a dict, not None"),
+        ([["the", "dog"]], "sequence 0, token 0: a token must be a list of strings or a dict, not 'the'"),
+        ([[["a"], None]], "sequence 0, token 1: a token must be a list of strings or a dict, not None"),
         ([[["a"]], [["a"], ["b", 3]]], "sequence 1, token 1: the attribute 3 is not a string"),
         ([[{"a": None}]], "the attribute 'a' must be a number or a string, not None"),
         ([[{"a": {"b": None}}]], "the attribute 'a=b' must be a number or a string, not None"),
@@ -187,8 +187,8 @@ def test_columns_beside_strings(tokens):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("e", np.ones((2, 2)), r"columns 'e': the array has the shape \(2, 2\), but must have 3 rows"),
-        ("e", np.ones(3), r"columns 'e': the array has the shape \(3,\), but"),
+        ("e", np.ones((2, 2)), r"columns 'e': the array has shape \(2, 2\), but must have 3 rows"),
+        ("e", np.ones(3), r"columns 'e': the array has shape \(3,\), but"),
         ("d", np.ones((3, 1)), "columns 'd': the table has this name already"),
         ("e", [[1.0], [2.0], [np.nan]], "sequence 1, token 0: attribute 'e:0' has the value nan"),
     ],

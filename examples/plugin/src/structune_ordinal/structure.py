@@ -1,4 +1,4 @@
-"""Labels in an order: scores, features, and the questions that structune asks; see docs/extending.md."""
+"""Ordered labels: scores, features and inference; see docs/extending.md."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class OrdinalShard(Shard):
 
 
 class Ordinal(Structure):
-    """Labels in an order, by one direction of the features and a threshold for each step."""
+    """Ordered labels, scored by weighted features and a threshold for each step."""
 
     name = "ordinal"
     capabilities = frozenset({"log_partition", "hessian", "best", "cost"})
@@ -63,9 +63,7 @@ class Ordinal(Structure):
             raise DataError(f"the labels have shape {labels.shape}, but need ({len(rows)},)")
         if outputs is not None:
             for i in np.flatnonzero((labels < 0) | (labels >= self.n_labels))[:1]:
-                raise DataError(
-                    f"example {i} has the label {labels[i]}; labels are 0 to {self.n_labels - 1}"
-                )
+                raise DataError(f"example {i} has the label {labels[i]}; labels are 0 to {self.n_labels - 1}")
         return OrdinalShard(check_weights(weights, len(rows)), rows, labels)
 
     def check_shard(self, shard):
@@ -75,7 +73,7 @@ class Ordinal(Structure):
     # --- scores and features -------------------------------------------------------------------
 
     def _scores(self, w, shard):
-        """Of each label, shape (n_examples, n_labels)."""
+        """Score of each label, shape (n_examples, n_labels)."""
         v, steps = np.split(w, [len(self.feature_names)])
         return np.outer(shard.rows @ v, np.arange(self.n_labels)) + np.append(0.0, np.cumsum(steps))
 
@@ -98,7 +96,7 @@ class Ordinal(Structure):
         steps = labels[:, None] >= np.arange(1, self.n_labels)
         return sp.csr_array(np.hstack((labels[:, None] * shard.rows, steps)))
 
-    # --- the questions -------------------------------------------------------------------------
+    # --- inference -----------------------------------------------------------------------------
 
     def log_partition(self, w, shard, expected=None, weights=None, within=False):
         scores = self._scores(w, shard)

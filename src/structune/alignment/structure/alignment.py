@@ -110,8 +110,8 @@ class Alignment(Structure):
     ----------
     features, overhangs, band, alphabet
         As in `SequenceAligner`. With "full", each gap length up to four has its own weight. Overhangs of
-        "both" are as in local alignments, of "one" as in semi-global ones. For nucleotides, each residue
-        around a match is its own class, and none is hydrophilic.
+        "both" allow the ends of local alignments, "one" those of semi-global ones. For nucleotides, each
+        residue around a match is its own class, and none is hydrophilic.
     profile : int
         Number of profile columns of each sequence; weights belong to products of the columns of two matched
         residues.
@@ -145,7 +145,7 @@ class Alignment(Structure):
         return cls(features, overhangs, first.n_columns, first.secondary is not None, band, alphabet)
 
     def with_band(self, band: int | None) -> Alignment:
-        """The same model with another band."""
+        """Return the same model with another band."""
         other = copy(self)
         other.band = checked_band(band)
         return other
@@ -161,7 +161,7 @@ class Alignment(Structure):
         return Groups.by_name(self.feature_set.groups)
 
     def guess(self) -> FloatArray:
-        """Weights to start from: those of a substitution matrix with affine gaps."""
+        """Return initial weights: those of a substitution matrix with affine gaps, shape (n_weights,)."""
         alphabet = self.feature_set.alphabet
         matrix = read_matrix("BLOSUM62" if alphabet is PROTEIN else "NUC.4.4", alphabet)
         return matrix_weights(self.feature_set, matrix)
@@ -185,7 +185,7 @@ class Alignment(Structure):
         """
         if outputs is not None and len(outputs) != len(inputs):
             raise DataError(
-                f"there are {len(outputs)} alignments, but {len(inputs)} pairs. Give one per pair."
+                f"there are {len(outputs):,} alignments, but {len(inputs):,} pairs. Give one per pair."
             )
         pairs = [_proteins(pair, p) for p, pair in enumerate(inputs)]
         numbers: dict[Protein, int] = {}  # sequences that are in several pairs are held once
@@ -244,7 +244,7 @@ class Alignment(Structure):
     # --- features -----------------------------------------------------------------------------------------
 
     def describe(self, protein: Protein, name: str) -> SequenceFeatures:
-        """Features of one sequence; errors begin with its name."""
+        """Return the features of one sequence; error messages begin with `name`."""
         letters, annotated = self._parsed(protein, name)
         return self.feature_set.describe_all(letters, annotated, np.array([0, len(letters)]))[0]
 
@@ -311,7 +311,8 @@ class Alignment(Structure):
     def memory_of(self, n: int, m: int, keep: bool | None = False) -> float:
         """Return the bytes needed to align sequences of n and m residues.
 
-        With `keep` all match probabilities are stored; None is for counting gaps and for best paths.
+        `keep` is True if all match probabilities are stored, False if only alignments are found, and None if
+        uses of gaps are counted or the highest-scoring alignment is found.
         """
         return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 
@@ -337,7 +338,7 @@ class Alignment(Structure):
         return log_z
 
     def variance(self, w: FloatArray, shard: AlignmentShard) -> FloatArray:
-        """Approximate variance of the features, as if uses of each were rare and independent (Poisson).
+        """Return approximate variances of the features, as if their uses were rare and independent (Poisson).
 
         Profile features are not counts; for them the result is only a scale.
         """
@@ -346,7 +347,7 @@ class Alignment(Structure):
         return np.maximum(sums, 0.0)
 
     def posterior(self, w: FloatArray, shard: AlignmentShard, p: int) -> FloatArray:
-        """Probability of each match of pair p, shape (n, m)."""
+        """Return the probability of each match of pair p (0-based), shape (n, m)."""
         return next(inference.posterior(pair) for _, pair in self._pairs(w, shard.take([p]), keep=True))
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -354,7 +355,11 @@ class Alignment(Structure):
     def best(
         self, w: FloatArray, shard: AlignmentShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        """Viterbi: the partners of all residues of x, shape (n_parts,), and scores, shape (n_pairs,)."""
+        """Return the highest-scoring alignments (Viterbi), and their scores, shape (n_pairs,).
+
+        An alignment is the partner of each residue of x: a 0-based index in y, or -1; shape (n_parts,).
+        With `cost`, shape (n_pairs,), this multiple of the cost of an alignment is added to its score.
+        """
         return _best_of(self._pairs(w, shard, cost=cost))
 
     def best_equivalent(self, w: FloatArray, shard: AlignmentShard) -> tuple[IntArray, FloatArray]:
@@ -367,10 +372,10 @@ class Alignment(Structure):
         return _best_of(self._pairs(w, shard, forced=True))
 
     def best_accuracy(self, w: FloatArray, shard: AlignmentShard, gamma: float = np.inf) -> IntArray:
-        """Alignments of maximum expected accuracy: the partners of all residues of x, shape (n_parts,).
+        """Return the alignments of maximum expected accuracy, as partners of the residues of x (see `best`).
 
-        `gamma` is the value of a correct match, relative to two residues correctly left unmatched; with
-        infinity only matches count.
+        `gamma` is the value of a correct match, relative to two residues correctly left unmatched. With
+        infinity, only matches count.
         """
         partners, left = self._best_accuracy_of_short(w, shard, gamma)
         for p, (_, pair) in zip(left.tolist(), self._pairs(w, shard.take(left), keep=False), strict=True):
@@ -408,14 +413,14 @@ class Alignment(Structure):
     def decode(
         self, w: FloatArray, shard: AlignmentShard, gamma: float | None = None, keep: bool = False
     ) -> list[Decoded]:
-        """Alignments of `best_accuracy` (of `best` if `gamma` is None), and their match probabilities.
+        """Return the alignments of `best_accuracy`, or of `best` if `gamma` is None, and match probabilities.
 
-        `keep`: return the probabilities of all matches, too.
+        With `keep`, the result has the probabilities of all matches of two residues, too.
         """
         return [inference.decode(pair, gamma, keep) for _, pair in self._pairs(w, shard, keep=keep)]
 
     def cost(self, shard: AlignmentShard, outputs: IntArray) -> FloatArray:
-        """1 - recall of the scored matches; 0 of a pair without any."""
+        """Return 1 - recall of the scored matches of each pair, shape (n_pairs,); 0 if none is scored."""
         costs = np.zeros(len(shard))
         pairs = zip(self._alignments(shard, None), self._alignments(shard, outputs), strict=True)
         for p, (own, found) in enumerate(pairs):
@@ -450,8 +455,9 @@ def _match_costs(shard: AlignmentShard, p: int, cost: float) -> Bonus | None:
 def _two(pair: Any, p: int, types: tuple[type, ...] = (str,)) -> tuple[Any, Any]:
     is_pair = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
     if not (is_pair and all(isinstance(row, types) for row in pair)):
-        expected = "two strings or Proteins" if Protein in types else "two strings"
-        raise DataError(f"pair {p}: must be {expected}, not {pair!r:.60}")
+        what = "the pair must be two strings or Proteins"
+        what = what if Protein in types else "the rows of the alignment must be two strings"
+        raise DataError(f"pair {p}: {what}, not {pair!r:.60}")
     return tuple(pair)
 
 

@@ -19,7 +19,7 @@ _STRANGE, _SURE = 0.02, 0.9  # shares of letters in DNA: of other ones; of A, C,
 
 
 class NucleotideWarning(UserWarning):
-    """The sequences look like DNA or RNA, but the model is one of proteins."""
+    """The sequences look like DNA or RNA, but the model is for proteins."""
 
 
 @dataclass(frozen=True)

@@ -316,8 +316,8 @@ class Inference:
         self.pair, self._tilt, self._domain, self._logs = pair, tilt, domain, domain is sums.LOGS
         if self._logs and pair.n * pair.m > _MOST_LOG_CELLS:
             raise DataError(
-                f"the sums over alignments of {pair.n} and {pair.m} residues leave the range of a double, "
-                "and the sequences are too long for logarithms: use smaller weights or shorter sequences"
+                f"the probabilities for {pair.n:,} and {pair.m:,} residues cannot be computed, because the "
+                "scores of the model are too large. Train with a higher penalty, or align shorter sequences"
             )
         counts |= self._logs  # which spares the machine code for logs without
         self.used = pair.features.no_uses(pair.n, pair.m, pair.dtype) if counts else None

@@ -23,7 +23,7 @@ def read_matrix(name: str, alphabet: Alphabet = PROTEIN) -> FloatArray:
     """Read a matrix of Biopython, in the order of the residues of its alphabet."""
     matrix = _read(name)
     if alphabet_of(name) is not alphabet:
-        raise DataError(f"the matrix {name!r} is not one of the alphabet {alphabet.name!r}")
+        raise DataError(f"the matrix {name!r} is not a matrix for alphabet={alphabet.name!r}")
     return np.array([[float(matrix[a, b]) for b in alphabet.residues] for a in alphabet.residues])
 
 
@@ -78,7 +78,7 @@ def log_odds_scale(matrix: FloatArray, alphabet: Alphabet = PROTEIN) -> float:
     """The lambda of log odds: sum_ab p_a p_b exp(lambda s_ab) = 1 (Karlin & Altschul 1990)."""
     shares, most = np.outer(alphabet.shares, alphabet.shares), matrix.max()
     if not (shares * matrix).sum() < -_LEAST_MEAN * most < 0.0:
-        raise DataError("the scores of the matrix are not log odds, so they have no probabilities")
+        raise DataError("the scores of the matrix are not log odds, so probabilities cannot be computed")
     # The sum at scale 0 is 1, and falls from there, for the mean score is negative. One term alone, that of
     # the largest score, is e at `high`: the other root lies between.
     high = (1.0 - np.log(shares[matrix == most].sum())) / most  # there, the sum is above 1

@@ -93,8 +93,8 @@ def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> 
         raise DataError(f"{name}: the profile must have the shape ({n}, n_columns), not {profile.shape}")
     for k, c in np.argwhere(~(np.abs(profile) <= MOST))[:1]:
         raise DataError(
-            f"{name}: column {c} of the profile is {profile[k, c]} at residue {k} (from 0). It must be a "
-            f"finite number of at most {MOST:.0e}"
+            f"{name}: column {c} of the profile is {profile[k, c]} at residue {k} (both from 0). It must be "
+            f"a number from -{MOST:.0e} to {MOST:.0e}"
         )
     if protein.n_columns != n_columns:
         found = f"a profile of {protein.n_columns} columns" if protein.n_columns else "no profile"
@@ -106,7 +106,7 @@ def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> 
     if states is None:
         return profile
     if len(states) != n:
-        raise DataError(f"{name}: the secondary structure has {len(states)} letters for {n} residues")
+        raise DataError(f"{name}: the secondary structure has {len(states):,} letters for {n:,} residues")
     for k, letter in enumerate(states):
         if letter not in _SHARES:
             raise DataError(

@@ -50,7 +50,7 @@ def parse_alignment(rows: tuple[str, str], pair: tuple[str, str], name: str) -> 
     """Check two rows of an alignment against their sequences."""
     a, b = (np.array(list(row), "U1") for row in rows)
     if a.size != b.size:
-        raise DataError(f"{name}: the rows differ in length: {a.size} and {b.size} columns")
+        raise DataError(f"{name}: the rows differ in length: {a.size:,} and {b.size:,} columns")
     in_x, in_y = (~np.isin(row, list(GAPS)) for row in (a, b))
     for column in np.flatnonzero(~in_x & ~in_y)[:1]:
         raise DataError(f"{name}, column {column} (from 0): both rows have a gap")
@@ -78,7 +78,7 @@ def _check_residues(found: str, expected: str, name: str) -> None:
     if found == expected:
         return
     if len(found) != len(expected):
-        raise DataError(f"{name}: the alignment has {len(found)} residues, the sequence {len(expected)}")
+        raise DataError(f"{name}: the alignment has {len(found):,} residues, the sequence {len(expected):,}")
     k = next(k for k, (a, b) in enumerate(zip(found, expected, strict=True)) if a != b)
     raise DataError(
         f"{name}: residue {k} (from 0) is {found[k]!r} in the alignment but {expected[k]!r} in the sequence"
@@ -111,10 +111,13 @@ def check_space(alignment: AlignedPair, m: int, p: int, overhangs: str, band: in
     if overhangs == "one" and whole and i.size:
         first, last = partner[i[0]], partner[i[-1]]
         if (i[0] and first) or (i[-1] < partner.size - 1 and last < m - 1):
-            raise DataError(f"pair {p}: both sequences have overhangs at one end, but overhangs='one'")
+            raise DataError(
+                f"pair {p}: both sequences have unmatched residues at one end, but overhangs='one'"
+            )
     if band is not None and (off := _off_line(i, partner, m, whole)) > band:
         raise DataError(
-            f"pair {p}: the alignment is {off:.1f} residues off the diagonal, more than band={band}"
+            f"pair {p}: the alignment is {off:.1f} residues off the diagonal, more than band={band}. "
+            "Use a wider band"
         )
 
 

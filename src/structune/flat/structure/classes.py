@@ -74,7 +74,7 @@ class Classes(FlatStructure):
         check_range("labels", shard.outputs, np.int64, shard.weights.shape, 0, self.n_labels)
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
-        """Score of each class, shape (n_examples, n_classes)."""
+        """Return the score of each class, shape (n_examples, n_classes)."""
         # the reference class keeps the score 0
         out = np.zeros((len(shard), self.n_labels), w.dtype)
         out[:, self.reference :] = shard.design.times(w.reshape(self.shape))
@@ -102,7 +102,7 @@ class Classes(FlatStructure):
             raise self._cannot("within")
 
     def marginals(self, w: FloatArray, shard: FlatShard) -> FloatArray:
-        """Probability of each class, shape (n_examples, n_classes)."""
+        """Return the probability of each class, shape (n_examples, n_classes)."""
         return np.asarray(self._softmax(w, shard)[0])
 
     def _softmax(self, w: Array, shard: FlatShard) -> tuple[Array, Array]:
@@ -136,7 +136,7 @@ class Classes(FlatStructure):
         return labels, scores[np.arange(len(shard)), labels]
 
     def cost(self, shard: FlatShard, outputs: Any) -> FloatArray:
-        """0/1 cost."""
+        """Return 1 for each wrong class and 0 for each right one, shape (n_examples,)."""
         return np.asarray(self._known(shard) != outputs, dtype=np.float64)
 
     def best_rescaled(

@@ -57,7 +57,7 @@ class Linear(FlatStructure):
         return shard.design.outer_rows(np.zeros(len(shard), np.int64), 1, values)
 
     def scores(self, w: Array, shard: FlatShard) -> Array:
-        """w . x of every example, shape (n_examples,)."""
+        """Return the score w . x of every example, shape (n_examples,)."""
         return shard.design.times(w[:, None])[:, 0]
 
     def best(

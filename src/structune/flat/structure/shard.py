@@ -34,7 +34,7 @@ _CELLS_PER_PART = 256  # multiply-adds that cost as much as a part of a chain
 
 @dataclass(frozen=True)
 class Design:
-    """Feature matrix; with a bias, a column of ones follows the features (it is not stored).
+    """Feature matrix X; with a bias, a column of ones follows the features (it is not stored).
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ class Design:
             return
         matrix, kind = self.matrix, self.matrix.indices.dtype
         if matrix.shape != (n_rows, n_features) or kind not in (np.int32, np.int64):
-            expected = f"They must have the shape {(n_rows, n_features)} and integers."
-            raise DataError(f"features have the shape {matrix.shape} and columns of {kind}. {expected}")
+            expected = f"expected the shape {(n_rows, n_features)} and int32 or int64"
+            raise DataError(f"features have the shape {matrix.shape} and columns of {kind}, {expected}")
         check_range("rows", matrix.indptr, kind, (n_rows + 1,), 0, matrix.data.size + 1)
         check_offsets(matrix.indptr.astype(np.int64), n_rows, matrix.data.size)
         check_range("columns", matrix.indices, kind, matrix.data.shape, 0, n_features)
@@ -149,13 +149,13 @@ class Design:
         return np.asarray(scores)
 
     def adjoint(self, rows: Array) -> Array:
-        """Return X' r, shape (n_columns, n_outputs)."""
+        """Return X' r, shape (n_columns, n_outputs), where r is `rows`, shape (n_examples, n_outputs)."""
         if np.iscomplexobj(rows):
             return np.asarray(self.adjoint(rows.real) + 1j * self.adjoint(rows.imag))
         return self._with_bias(self.matrix.T @ rows, rows)
 
     def squares_adjoint(self, rows: FloatArray) -> FloatArray:
-        """Return X' r with the entries of X squared, shape (n_columns, n_outputs)."""
+        """Return the same as `adjoint`, with the entries of X squared."""
         squares = self.matrix.power(2) if self.is_sparse else self.matrix**2
         return self._with_bias(squares.T @ rows, rows)
 
@@ -177,9 +177,9 @@ class Design:
         return np.asarray(scaled.T @ scaled)  # one operand twice, see `Classes.hessian`
 
     def transposed_blocks(self, n_values: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield blocks of rows as slices, and their columns as dense arrays of shape (n_columns, n_rows).
+        """Yield slices of examples, each with its transposed dense features, shape (n_columns, n_rows).
 
-        Blocks are so small that `n_values` numbers per row stay in the processor's cache.
+        Slices are so small that `n_values` numbers per row stay in the processor's cache.
         """
         step = max(_LEAST_BLOCK, _BLOCK_CELLS // max(1, n_values))
         for start in range(0, len(self), step):
@@ -198,7 +198,10 @@ class Design:
         return scipy.sparse.hstack([matrix, ones], format="csr") if matrix.shape[1] else ones
 
     def outer_rows(self, columns: IntArray, n_outputs: int, values: FloatArray) -> scipy.sparse.csr_array:
-        """Return one sparse row per example: its features times `values`, at the weights of one output."""
+        """Return a sparse row per example: its features times its value, at the weights of its output.
+
+        `columns`, shape (n_examples,), has the 0-based output of each example.
+        """
         if not n_outputs:
             return scipy.sparse.csr_array((len(self), 0))
         # entry (example i, feature f) of X goes to the weight f * n_outputs + column of i

@@ -50,14 +50,14 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": negative log-probability of the annotated genes.
-        "margin": margin loss; its cost counts the bases with a wrong label. "ramp": the ramp loss, which
-        limits the influence of examples that the model cannot fit. Or a loss object, such as
+        "margin": margin loss, whose cost is the number of bases with a wrong label. "ramp": the ramp loss,
+        which limits the influence of examples that the model cannot fit. Or a loss object, such as
         `structune.learning.MarginLoss`.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
-        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default tuned. Without
-        tuning, groups without a number get the values that were best on three organisms, or 1. 0 is allowed
-        only for groups with an `l1` above 0.
+        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default the strengths
+        are tuned. Without tuning, groups that have no number get the values that were best on three
+        organisms, or 1. 0 is allowed only for groups with an `l1` above 0.
     groups : "kind", "single", "separate", or callable
         Groups of weights that share a regularization strength. "kind": one group per type of feature (scales,
         each signal, words of each length, ...). "single": one group for all weights. "separate": one group
@@ -72,9 +72,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
         "implicit" and "direct" need the log loss.
     center : "pretrained", GeneFinder or None
-        Gene finder whose weights are the mean of the prior. "pretrained": the common model of three
-        organisms. It gives the means of scales, edges and exon lengths, with features="full" and a log loss;
-        other means are zero. None: 0.5 for scales, zero for the rest. Not used in trees of tasks.
+        Gene finder whose weights are the mean of the Gaussian prior. "pretrained": the common model of three
+        organisms. Only its weights of scales, edges (introns and genes) and exon lengths are used; other
+        means are zero. None: a mean of 0.5 for scales, and zero for the rest. Has an effect only with
+        features="full" and a log loss, and not in trees of tasks.
     features : {"full", "paper"}
         Set of features. "full": words of one, three and six bases, words around starts, stops and splice
         sites, and lengths of exons and introns, counted in the training genes; training fits a scale for each
@@ -111,8 +112,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     Attributes
     ----------
     introns_ : (int, int)
-        Length in bases of the shortest intron that is predicted, set from the training genes, and of the
-        longest one that has a weight for its length, with features="full".
+        Two lengths in bases, set from the training genes: the shortest intron that is predicted, and, with
+        features="full", the length beyond which all introns share one weight.
     skipped_ : list of Skipped
         Training genes that were skipped, with the reasons.
     graph_ : ExonGraph
@@ -122,9 +123,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
     has_introns : bool
         Whether genes have introns: True here, False for the prokaryotic finders.
     genetic_code : (int, None)
-        NCBI number of the genetic code, 1, and start codons of proteins; None means all of that code.
+        NCBI number of the genetic code (1), and the start codons that are translated as M. None means all
+        start codons of the code.
     constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`: the values that `gamma` bounds, and the multipliers of their excess.
+        With `constraints`: the value that `gamma` bounds, and the Lagrange multiplier, of each set.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         Results that every fit keeps: see `structune.learning.StructuredEstimator`.
 
@@ -176,9 +178,10 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         y : list of lists of Transcript, optional
             Genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
+            Weight of each sequence; 1 by default.
         groups : array-like, shape (n_sequences,), optional
-            Group of each sequence. Genes of one group are never split between training and held-out data;
-            from ten groups on, nor for the tables of features="full".
+            Group of each sequence. Genes of one group are never split between training and held-out data.
+            With ten groups or more, the word counts that score a gene in training leave out its group, too.
         tracks : list of ndarray of shape (n_bases, n_tracks), optional
             Numbers for each base, such as conservation. `predict` then needs them, too.
 
@@ -245,7 +248,7 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
                 yield tally.counted(shard, tables) if self.features == "full" else shard, None
         if done != n:
             told = "it must return the same examples each time"
-            raise DataError(f"blocks() returned {n} training genes at first, but {done} then: {told}")
+            raise DataError(f"blocks() returned {n:,} training genes at first, but {done:,} later: {told}")
         if self.features == "full":
             graph = tally.scaled_graph()
         self._keep_graph(graph, lengths)
@@ -297,30 +300,34 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Parameters
         ----------
         X : list of str or AnnotatedSequence
+            Sequences. Annotated genes on them are ignored.
         tracks : list of ndarray, optional
             Numbers for each base, as in `fit`.
         hints : list of lists of Hint, optional
-            Evidence for each sequence, as `read_hints` returns it.
+            Hints on each sequence. `read_hints` returns them by contig.
         hint_weight : float
             Log odds, up to 1000, that an intron hint of ten or more reads, or a CDS hint of a hundred bases,
             adds to the score of genes that agree with it. Hints with less support add less, in proportion to
             log(1 + support). Only the best of several hints for one site or base counts.
         avoid : list of lists of (int, int), optional
-            Regions of each sequence without coding bases: start and end, as `read_regions` returns them.
+            Regions of each sequence where no coding bases are predicted: start and end of each region,
+            0-based and half-open. `read_regions` returns them by contig.
         unused : dict of str to Counter of str, optional
-            Receives how many "hints" and regions to "avoid" have no effect, by reason, in place of a warning.
+            Receives the numbers of "hints" and of regions to "avoid" without effect, by reason. If given,
+            there is no warning.
 
         Returns
         -------
         list of tuples of Transcript
-            Genes by start. The score is the mean probability that the bases of the gene are coding on its
-            strand; None with losses other than "log". A gene that continues beyond an end of its sequence is
-            marked as `partial`; it has at least 60 known coding bases.
+            Genes of each sequence, sorted by start. The score is the mean probability that the bases of the
+            gene are coding on its strand; None with losses other than "log". A gene that continues beyond an
+            end of its sequence is marked as `partial`; it has at least 60 known coding bases.
 
         Warns
         -----
         UnusedEvidenceWarning
-            Some hints or regions have no effect: the model has no such genes, or they lie beyond the end.
+            Some hints or regions have no effect, because they lie beyond the end of their sequence or
+            contradict the rules of the model.
         """
         self._check_fitted()
         sequences = annotated_sequences(X, None)

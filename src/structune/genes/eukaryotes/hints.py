@@ -191,7 +191,7 @@ def checked_hints(
     ):
         raise DataError(f"hints={hints!r:.60} must be a list of lists of Hint")
     if len(hints) != len(sequences):
-        raise DataError(f"there are hints for {len(hints)} sequences, but {len(sequences)} sequences")
+        raise DataError(f"hints has {len(hints)} lists, but X has {len(sequences)} sequences")
     regions = checked_regions(avoid, sequences, unused)
     return [
         Hints.of(list(of), each.name, weight, spans, each.sequence, rules)

@@ -157,7 +157,7 @@ def checked_tracks(
     if not isinstance(tracks, Sequence | np.ndarray) or isinstance(tracks, str):
         raise DataError(f"tracks={tracks!r:.60} must be a list of arrays")
     if len(tracks) != len(sequences):
-        raise DataError(f"there are tracks for {len(tracks)} sequences, but {len(sequences)} sequences")
+        raise DataError(f"tracks has {len(tracks)} arrays, but X has {len(sequences)} sequences")
     values = list[FloatArray]()
     for track, sequence in zip(tracks, sequences, strict=True):
         values.append(checked_track(track, sequence.name, len(sequence.sequence), n_tracks))

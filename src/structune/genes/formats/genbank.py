@@ -31,7 +31,7 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     A sequence is named by its version or, without one, by its LOCUS line. It is in upper case, with U as T.
     Each CDS is a transcript, named by ``/locus_tag`` or ``/gene``, else by its position; further transcripts
     of that name get ``-2``, ``-3``, and so on. Transcripts of one name belong to one gene if they overlap on
-    one strand; the gene names of copies elsewhere get ``:`` and the start.
+    one strand; copies elsewhere are other genes, with ``:`` and the start added to the name.
 
     These genes are skipped and listed in `AnnotatedSequence.skipped`: pseudogenes (``/pseudo``,
     ``/pseudogene``); incomplete genes (``<`` or ``>`` in the location, or a ``/codon_start`` other than 1);
@@ -47,8 +47,9 @@ def read_genbank(source: Source) -> Iterator[AnnotatedSequence]:
     Raises
     ------
     DataError
-        A record is not GenBank, has no sequence, another length than its LOCUS line says, a gene outside its
-        sequence, or a name that occurs twice; or there are no records. The message names the file and line.
+        A record is not GenBank, has no sequence or an invalid letter, differs in length from its LOCUS line,
+        has a gene outside its sequence, or repeats a name; or there are no records. The message names the
+        file and the line.
     """
     return parse_genbank(Lines(source, strip=False))
 
@@ -64,7 +65,7 @@ def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSe
                 found = _annotated(_parsed(text))
                 said, n = _LENGTH.match(text), len(found.sequence)
                 if said and int(said[1]) != n:
-                    raise DataError(f"the record has {n} bases, but its LOCUS line says {said[1]}")
+                    raise DataError(f"the record has {n:,} bases, but its LOCUS line says {int(said[1]):,}")
                 if found.name in begun:
                     again = f"the name {shown(found.name)} was already used in line {begun[found.name]}"
                     raise DataError(again)
@@ -82,7 +83,7 @@ def _records(lines: Lines) -> Iterator[tuple[int, str]]:
             if not text.strip():
                 continue
             if not text.startswith("LOCUS"):  # not only once the whole file was read in search of an end
-                hint = " (GFF3 begins with ##gff-version, or comes with FASTA)" if "\t" in text else ""
+                hint = " (GFF3 must begin with ##gff-version, or be given with FASTA)" if "\t" in text else ""
                 raise lines.refuse(number, f"{shown(text.rstrip())} is not the LOCUS line of a record{hint}")
             first = number
         texts.append(text)

@@ -51,8 +51,8 @@ def read_genomes(
     Raises
     ------
     DataError
-        As for `read_annotation`, `read_dna` and `read_genbank`. Also if a gene lies outside its sequence or,
-        at the end, if a sequence of the annotation is missing.
+        As for `read_gff3`, `read_gtf`, `read_dna` and `read_genbank`. Also if `stop_codon` is invalid, a gene
+        lies outside its sequence or, at the end, a sequence of the annotation is missing.
     """
 
     def without_cut(genome: AnnotatedSequence) -> AnnotatedSequence:
@@ -83,7 +83,7 @@ def paired(annotations: Sequence[S], sequences: Sequence[T]) -> Iterator[tuple[S
     if sequences and len(sequences) != len(annotations):
         raise DataError(
             f"there are {len(sequences)} sequence files, but {len(annotations)} annotations. "
-            "Give one for each."
+            "Give one file of sequences for each annotation."
         )
     return zip_longest(annotations, sequences)
 
@@ -180,8 +180,8 @@ def annotated(
     if unknown:
         contig, on_it = next(iter(unknown.items()))
         raise DataError(
-            f"{name}: there is no sequence named {shown(contig)}, on which {len(on_it)} transcripts lie (the "
-            f"first is {shown(on_it[0].name)})"
+            f"{name}: there is no sequence named {shown(contig)}, on which {len(on_it):,} transcripts lie "
+            f"(the first is {shown(on_it[0].name)})"
         )
 
 
@@ -206,7 +206,7 @@ def with_stop_codons(
         n_transcripts += len(changed)
         yield replace(genome, transcripts=tuple(changed)) if changed else genome
     if n_added and stop_codon == "auto":
-        some = f"{n_added} of {n_transcripts} transcripts"
+        some = f"{n_added:,} of {n_transcripts:,} transcripts"
         tell(f"{name}: {some} end directly before a stop codon, which was added to them")
 
 

@@ -88,6 +88,11 @@ def read_annotation(source: Source | Lines) -> GeneAnnotation:
     ----------
     source : path or file object
         Compressed or not; a file object may be binary or text, and is left open.
+
+    Raises
+    ------
+    DataError
+        As for `read_gff3` and `read_gtf`.
     """
     lines = source if isinstance(source, Lines) else Lines(source)
     # the first feature tells: programs that write GTF may name no format in the first lines
@@ -100,9 +105,9 @@ def read_annotation(source: Source | Lines) -> GeneAnnotation:
 def read_gff3(source: Source | Lines) -> GeneAnnotation:
     """Read the genes of a GFF3 file, up to ``##FASTA``.
 
-    The CDS lines of one parent form a transcript, if the parent is an ``mRNA`` or ``transcript`` or has a
-    parent itself, its gene. CDS lines whose parent is a gene form a transcript if they share an ID; so do
-    those of files that lack all parents. A CDS line with neither parent nor ID is a transcript of its own.
+    The CDS lines of one parent form a transcript if the parent is an ``mRNA`` or ``transcript``, or has a
+    parent itself (the gene). If the parent is a gene, or if no parent is in the file, the CDS lines of one ID
+    form a transcript. A CDS line with neither parent nor ID is a transcript of its own.
     Features without CDS are ignored; there is a warning if the file has nothing else. The prefixes ``gene:``,
     ``transcript:`` and ``CDS:`` of Ensembl and WormBase are removed from names. Tabs within the last column
     and attributes without ``=`` are tolerated. A ``codon_start`` that is repeated as phase, as written by
@@ -216,7 +221,7 @@ def read_gtf(source: Source | Lines) -> GeneAnnotation:
     These genes are skipped and listed in `GeneAnnotation.skipped`: incomplete genes (a phase other than 0 at
     the start, an Ensembl tag such as ``cds_start_NF``, or no ``start_codon`` or ``stop_codon``
     although others in the file have them); parts on two contigs or strands; overlapping parts; and phases
-    that contradict the lengths.
+    that contradict the lengths of the parts.
 
     Parameters
     ----------

@@ -63,8 +63,9 @@ class Hint(NamedTuple):
     kind : {"intron", "CDS", "start", "stop", "donor", "acceptor"}
         Type of the part. Introns begin at donors and end at acceptors. A CDS need not cover a whole exon.
     start, end : int
-        Position, 0-based and half-open.
+        Start and end of the part, 0-based and half-open.
     strand : {"+", "-", "."}
+        Strand of the gene; "." stands for both.
     support : float
         Strength of the evidence, such as the number of reads.
     """
@@ -82,9 +83,9 @@ def read_hints(source: Source) -> dict[str, list[Hint]]:
 
     Used features of GFF are ``intron``, ``CDS``, ``CDSpart``, ``start``, ``start_codon``, ``stop``,
     ``stop_codon``, ``dss`` and ``ass``, as written by AUGUSTUS, ProtHint (``prothint_augustus.gff``) and
-    miniprot. Others, such as ``exonpart``, are ignored. ``mult`` is the support, 1 by default. The gaps
-    between the CDS of one ``Parent`` or ``transcript_id`` are introns. For STAR the support is the number of
-    reads.
+    miniprot. Others, such as ``exonpart``, are ignored. The attribute ``mult`` gives the support, 1 by
+    default. Gaps of at least 20 bases between the CDS of one ``Parent`` or ``transcript_id`` become intron
+    hints. For STAR the support is the number of reads.
 
     Parameters
     ----------

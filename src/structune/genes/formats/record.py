@@ -41,7 +41,7 @@ class Transcript:
     name, gene : str
         Names of the transcript and of its gene, which several transcripts may share.
     score : float, optional
-        Probability of a prediction, from 0 to 1.
+        Probability of a predicted gene, from 0 to 1; for genes of a file, the score there.
     partial : (bool, bool)
         Whether the gene continues before its start and after its end, along the contig, such as beyond an end
         of the contig.
@@ -108,7 +108,7 @@ class Transcript:
 
     @property
     def phases(self) -> tuple[int, ...]:
-        """For each of `exons`, the number of bases at its beginning, by strand, that end the last codon."""
+        """For each of `exons`, the number of bases at its 5' end that complete a codon of the exon before."""
         # after `before` coding bases (before - phase) % 3 of a codon are read: it lacks the rest, modulo 3
         lengths = [b - a for a, b in (self.exons if self.strand == "+" else reversed(self.exons))]
         phases = tuple((self.phase - before) % 3 for before in accumulate(lengths[:-1], initial=0))
@@ -145,8 +145,8 @@ class Transcript:
 
 
 class Skipped(NamedTuple):
-    """A transcript that was skipped, with the reason. `span` is its start and end, 0-based and half-open, if
-    it lies in one place; across the origin of a circle, the end is beyond the end of the sequence."""
+    """A transcript that was skipped, with the reason. `span` is its start and end, 0-based and half-open, or
+    None if its parts are scattered. Across the origin of a circle, the end exceeds the sequence length."""
 
     contig: str
     name: str
@@ -159,7 +159,7 @@ def skipped_text(skipped: Iterable[Skipped]) -> str:
     names: dict[str, list[str]] = defaultdict(list)
     for one in skipped:
         names[one.reason].append(one.name)
-    return "; ".join(f"{len(of)}: {reason} ({some_of(of, _SHOWN)})" for reason, of in names.items())
+    return "; ".join(f"{len(of):,}: {reason} ({some_of(of, _SHOWN)})" for reason, of in names.items())
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class AnnotatedSequence:
     ----------
     name : str
     sequence : str
-        Nucleotides as in the file; lower case, which often marks repeats, is kept.
+        Nucleotides; lower case, which often marks repeats, is kept.
     transcripts : tuple of Transcript
         Transcripts, sorted by start.
     skipped : tuple of Skipped
@@ -187,15 +187,15 @@ class AnnotatedSequence:
         for transcript in self.transcripts:
             if transcript.end > len(self.sequence):
                 raise DataError(
-                    f"transcript {shown(transcript.name)} ends at {transcript.end}, but {shown(self.name)} "
-                    f"has only {len(self.sequence)} bases"
+                    f"transcript {shown(transcript.name)} ends at {transcript.end:,}, but "
+                    f"{shown(self.name)} has only {len(self.sequence):,} bases"
                 )
 
 
 def check_name(text: str) -> None:
     """Refuse a name that is empty, or holds what is no text."""
     if not text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise DataError(f"a name must be UTF-8 text and not empty, unlike {shown(text)}")
+        raise DataError(f"the name {shown(text)} is empty or not UTF-8 text")
 
 
 def along_strand(bases: str, strand: str) -> str:
@@ -258,7 +258,7 @@ def coding_problems(
     sequence : str
         Sequence of the contig, in upper or lower case.
     code : int
-        NCBI number of the genetic code, which gives the stop codons. A `DataError` if there is no such code.
+        NCBI number of the genetic code, which gives the stop codons. Unknown numbers raise `DataError`.
     starts : collection of str
         Allowed start codons, in upper case.
     donors : collection of str
@@ -301,7 +301,7 @@ def overlapping_genes(transcripts: Iterable[Transcript], strands_apart: bool = T
     transcripts : iterable of Transcript
         Transcripts on any number of contigs.
     strands_apart : bool
-        Whether genes on different strands never count as overlapping.
+        If True, genes on different strands do not count as overlapping.
     """
     by_place: dict[tuple[str, str], list[Transcript]] = defaultdict(list)
     for t in transcripts:

@@ -238,7 +238,7 @@ def write_table(target: Source, transcripts: Iterable[Transcript]) -> None:
 
     Positions count from 1 and ends are inclusive, as in GFF3; exons are written as ``5-12,21-26``.
     ``partial`` is "before", "behind" or both if the gene continues before its start or after its end, and
-    empty for complete genes. ``notes`` are those of GFF3.
+    empty for complete genes. ``notes`` has the notes of the transcript.
 
     Parameters
     ----------

@@ -112,18 +112,20 @@ class OrfFinder(StructuredEstimator):
         Parameters
         ----------
         X : list of str or AnnotatedSequence
+            Sequences. Annotated genes on them are ignored.
         avoid : list of lists of (int, int), optional
-            Regions of each sequence, such as RNA genes: start and end, as `read_regions` returns them. No
-            predicted gene has more than twenty bases in them.
+            Regions of each sequence, such as RNA genes: start and end of each region, 0-based and half-open.
+            `read_regions` returns them by contig. No predicted gene has more than twenty bases in them.
         unused : dict of str to Counter of str, optional
-            Receives how many regions to "avoid" have no effect, by reason, in place of a warning.
+            Receives the numbers of regions to "avoid" without effect, by reason. If given, there is no
+            warning.
 
         Returns
         -------
         list of tuples of Transcript
-            Genes by start. The score is the probability of the gene; None with losses other than "log". A
-            gene that continues beyond an end of its sequence or into a gap lacks a start or a stop codon, and
-            is marked as `partial`.
+            Genes of each sequence, sorted by start. The score is the probability of the gene; None with
+            losses other than "log". A gene that continues beyond an end of its sequence or into a gap lacks
+            a start or a stop codon, and is marked as `partial`.
 
         Warns
         -----
@@ -220,9 +222,9 @@ def nearest_node(
     """Return the name of the inner node of a tree of organisms whose model suits a genome best.
 
     The best node has the highest expected number of bases in genes: the sum of gene lengths times gene
-    probabilities. It is computed on a million bases, of the longest sequences first. Leaves are not
+    probabilities. It is computed on at most a million bases, from the longest sequences. Leaves are not
     considered, because they are overconfident; if the organism is a leaf, give its name. The nearest node has
-    similar words, and need not be the closest relative.
+    similar codons and hexamers, and need not be the closest relative.
 
     Parameters
     ----------
@@ -255,11 +257,11 @@ def nearest(
 def suited_code(model: MultitaskEstimator | OrfFinder, X: Sequence[str | AnnotatedSequence]) -> int:
     """Return the genetic code that suits a genome: the code of the model, 11, or 4 (TGA is not a stop codon).
 
-    Codes are compared by the expected number of bases in genes (see `nearest_node`); a tree counts with
-    its best node. Code 4 is preferred to 11 if it has more than 1.15 times as many. The preferred code
-    replaces the code of the model if their stop codons differ and two conditions hold: there are at least
-    50,000 bases, more than 40 % of them expected in genes; and the expected number is more than 1.15 times
-    the number with the model's code, or 1.03 times if the model's code has the same stop codons as 4.
+    Codes are compared by n(code), the expected number of bases in genes with that code (see `nearest_node`;
+    for a tree, n of its best node). Code 4 is preferred to 11 if n(4) is more than 1.15 times n(11). The
+    preferred code replaces the code of the model if their stop codons differ, there are at least 50,000
+    bases, n(preferred) is more than 40 % of the bases, and n(preferred) is more than 1.15 times n(code of
+    the model), or 1.03 times if the model's code has the same stop codons as 4.
 
     Parameters
     ----------
@@ -337,7 +339,8 @@ def _finder(model: MultitaskEstimator | OrfFinder) -> OrfFinder:
     else:
         model._check_fitted()
     if not isinstance(found, OrfFinder) or not found.has_probabilities:
-        raise CapabilityError("this needs a model with loss='log', whose genes have probabilities")
+        told = "choosing a node or a genetic code needs a model with loss='log', which gives probabilities"
+        raise CapabilityError(told)
     return found
 
 

@@ -34,14 +34,15 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
         Loss function that training minimizes. "log": negative log-probability of the annotated genes.
-        "margin": margin loss; its cost counts wrong starts and stops. "ramp": the ramp loss, which limits the
-        influence of mistakes in the annotation. It finds the most genes, but gives no probabilities.
+        "margin": margin loss, whose cost is the number of wrong and missing starts and stops. "ramp": the
+        ramp loss, which limits the influence of mistakes in the annotation. It finds the most genes, but
+        gives no probabilities.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
-        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default tuned. Without
-        tuning, groups without a number get values close to those tuned on a thousand genes, which also suit
-        ten genes; ten times as much for the losses "margin" and "ramp". Groups other than those of "kind" get
-        1. 0 is allowed only for groups with an `l1` above 0.
+        (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default the strengths
+        are tuned. Without tuning, groups that have no number get default values, close to those tuned on a
+        thousand genes; with the losses "margin" and "ramp", ten times as much. Groups other than those of
+        groups="kind" get 1. 0 is allowed only for groups with an `l1` above 0.
     groups : "kind", "single", "separate", or callable
         Groups of weights that share a regularization strength. "kind": one group per type of feature (codons,
         hexamers, that is, two neighboring codons, start codons, ribosome-binding sites, lengths, bases around
@@ -127,6 +128,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         y : list of lists of Transcript, optional
             Genes of each sequence, if X has none.
         sample_weight : array-like, shape (n_sequences,), optional
+            Weight of each sequence; 1 by default.
         groups : array-like, shape (n_sequences,), optional
             Group of each sequence. Genes of one group are never split between training and held-out data.
 
@@ -169,7 +171,7 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         return Encoded(graph, shard, kept, {"graph_": graph, "skipped_": examples.skipped, "starts_": None})
 
     def fit_known(self, shard: OrfShard) -> Self:
-        """Fit the model to encoded sequences in which all genes are known; there must be genes."""
+        """Fit the model to a shard in which all genes are marked. A `DataError` if it has no genes."""
         examples = cut_between(shard)
         report(len(examples), [])
         return self._fit(Encoded(self.graph_, examples, None, {"skipped_": [], "starts_": None}))

@@ -261,10 +261,12 @@ class StartModel:
 
     Attributes
     ----------
-    words, codons, sites, context, neighbours, behind : ndarray
-        Log odds, shapes (4097,), (3,), (n_sites,), (n_context, 5), (n_neighbours,) and (7,): of hexamers in
-        genes, 0 for those with an unknown base; start codons; ribosome-binding sites; bases around the start;
-        the distance to the gene before; and the distance to the first start codon of the frame.
+    words : ndarray, shape (4097,)
+        Log odds of hexamers in genes. The last entry, 0, is for hexamers with an unknown base.
+    codons, sites, context : ndarray, shapes (3,), (n_sites,) and (n_context, 5)
+        Log odds of start codons, of ribosome-binding sites, and of the bases around the start.
+    neighbours, behind : ndarray, shapes (n_neighbours,) and (7,)
+        Log odds of the distances to the gene before, and to the first start codon of the frame.
     classes : ndarray, shape (3, 3)
         Probabilities of the classes: shortly after a gene on the same strand, farther after one, or after a
         gene on the other strand.
@@ -323,10 +325,10 @@ class StartModel:
         is_open: bool,
         beside: FloatArray | None = None,
     ) -> tuple[Chosen, FloatArray | None]:
-        """Return the genes with the starts that the model prefers, and the probabilities of these starts.
+        """Return the `chosen` genes with the starts that the model prefers, and their probabilities.
 
-        Genes that begin before their sequence stay as they are, if it `is_open`. `scores` are probabilities
-        of candidates, if those are known; `beside` are log odds of candidates that count, too.
+        With `is_open`, genes that may begin before their sequence keep their starts. `scores` are the
+        probabilities of candidates before, or None; `beside` are log odds that are added to the model's.
         """
         # All genes are kept: a candidate of another stop scores -inf, and one of a gene 1000 more than
         # anything that is said of starts. So the best set under the rules of overlap has all genes, if it

@@ -321,7 +321,7 @@ class CuttingPlanes:
         _check(precision)
         most = most or int(np.clip(_CELLS // max(n, 1), _LEAST, _MOST))
         if most < 2:
-            raise DataError(f"most={most}: a bundle needs room for at least 2 planes")
+            raise DataError(f"most={most}: expected at least 2 planes")
         self.precision, self.center = precision, np.zeros(n) if center is None else center
         self.linear, self.at_center = np.zeros(n), -np.inf
         self._rows, self._offsets, self._n = np.zeros((most, n)), np.zeros(most), 0

@@ -39,16 +39,16 @@ def minimize_composite(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise ``f(w) + l1 @ |w|``, f smooth; weights of the minimum may be exactly zero.
+    """Minimize ``f(w) + l1 @ |w|`` for a smooth f; weights of the minimum may be exactly zero.
 
     A step goes to the minimum of a quadratic for f plus the absolute values, or part of the way (Lee, Sun &
     Saunders 2014; with the quadratics of L-BFGS, for conditional random fields, Zhong et al. 2014).
 
-    Ends when the norm of the subgradient of least norm is at most `gradient_tolerance`, and a step has been
-    taken that gained no more than `least_gain`; if that is infinite, without a step too. With the quadratics
-    of L-BFGS it also ends when that subgradient p has p' D p of at most `decrement`, with D = scale^4, about
-    the inverse of the diagonal of the Hessian of f. `objective` gives value and gradient of f, `curvatures`
-    makes the quadratics. The time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
+    The solver ends when the norm of the least subgradient p is at most `gradient_tolerance` and the last step
+    gained at most `least_gain`; if that is infinite, no step is needed. With the quadratics of L-BFGS it also
+    ends when p' D p is at most `decrement`, with D = scale^4, about the inverse of the diagonal of the
+    Hessian of f. `objective` gives value and gradient of f, `curvatures` makes the quadratics. After the time
+    limit of `monitor` or Ctrl-C, the best weights so far are returned.
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, l1, curvatures.given, gradient_tolerance, least_gain)

@@ -40,7 +40,7 @@ def fit_l2(
 ) -> Solution:
     """Minimize risk(w) + 1/2 sum_i precision_i (w_i - center_i)^2 (OPT1 of Do et al. 2007).
 
-    The solver is Newton's method if the Hessian is available as a matrix or is constant, and L-BFGS
+    The solver is Newton's method if the loss is quadratic or the risk uses a dense Hessian, and L-BFGS
     otherwise. Risks with kinks use a bundle method or the convex-concave procedure. With `l1`, the objective
     also has the sum of ``l1_i |w_i - center_i|`` (elastic net); see `minimize_composite`.
 
@@ -49,8 +49,8 @@ def fit_l2(
     risk : Risk
         Risk to minimize.
     precision : ndarray, shape (n_weights,)
-        Precision of the Gaussian prior (L2 penalty) of each weight. Bundle methods need positive precisions:
-        there, weights without one get a hundredth of the mean of the others.
+        Precision of the Gaussian prior (L2 penalty) of each weight. If the risk has kinks, a precision of 0
+        is replaced by a hundredth of the mean of the others.
     start : ndarray, shape (n_weights,), optional
         Initial weights; the center by default.
     l1 : ndarray, shape (n_weights,), optional

@@ -96,14 +96,14 @@ def minimize_smooth(
     pairs: Pairs | None = None,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a smooth function by L-BFGS in the variables w / scale (Nocedal & Wright 2006, chapter 7).
+    """Minimize a smooth function by L-BFGS in the variables w / scale (Nocedal & Wright 2006, chapter 7).
 
-    Ends when the Euclidean norm of the gradient g is at most `gradient_tolerance`, or when g' D g is at most
-    `decrement`, with D = scale^4, about the diagonal of the inverse Hessian; as "stalled" when a step
-    gains no more than `least_gain`, relative to the objective, for functions with kinks, whose gradients do
-    not vanish at the minimum; as "converged" where `until`, which gets w after every step, says true. `pairs`
-    is what is known of the curvature, from a function nearby; the solution has what is known at the end. The
-    time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
+    The solver ends when the Euclidean norm of the gradient g is at most `gradient_tolerance`, when g' D g is
+    at most `decrement`, with D = scale^4, about the diagonal of the inverse Hessian, or when ``until(w)`` is
+    true after a step. For functions with kinks, whose gradients do not vanish at the minimum, it ends as
+    "stalled" when a step gains at most `least_gain` times the objective. `pairs` is the known curvature of a
+    similar function; the solution has the curvature known at the end. After the time limit of `monitor` or
+    Ctrl-C, the best weights so far are returned.
     """
     monitor = monitor or Monitor()
     kept = monitor.kept_fit(start, scale, gradient_tolerance)

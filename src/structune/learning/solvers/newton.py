@@ -31,12 +31,12 @@ def minimize_newton(
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
 ) -> Solution:
-    """Minimise a convex `objective`, a risk plus a Gaussian prior, by damped Newton steps, one at least.
+    """Minimize a convex `objective`, a risk plus a Gaussian prior, by damped Newton steps, at least one.
 
-    Ends with a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance`, relative to the
-    risk at w = 0. Unlike the norm of the gradient, that does not depend on the scales of features. A
-    quadratic takes one step. The risk gives the Hessian, as a matrix or by products; `precision` is that of
-    the prior. The time budget of `monitor` is kept; Ctrl-C too gives the best iterate so far.
+    The solver ends after a step whose decrement g' (C + H)^-1 g is at most the square of `tolerance` times
+    the risk at w = 0. Unlike the norm of the gradient, this does not depend on the scales of features. A
+    quadratic objective takes one step. The risk gives the Hessian, as a matrix or by products; `precision`
+    is that of the prior. After the time limit of `monitor` or Ctrl-C, the best weights so far are returned.
     """
     monitor = monitor or Monitor()
     # the gradient at zero tells data apart: start and precisions of two splits may be the same

@@ -189,7 +189,7 @@ def fit_constrained(
 ) -> SaddlePoint:
     """Minimize risk(w) + 1/2 sum_i precision_i w_i^2 of a smooth loss by `minimize_saddle_point`.
 
-    Best `start` is what `fit_l2` gives: then the first round is over at once.
+    The best `start` is the result of `fit_l2`, with which the first round ends at once.
     """
     if not risk.smooth:
         raise CapabilityError(f"constraints need a smooth loss, and {type(risk.loss).__name__} is not smooth")

@@ -55,11 +55,11 @@ class Solution:
 
     @property
     def stopped(self) -> bool:
-        """Whether the work was cut short from outside."""
+        """Whether a time limit or an interrupt stopped the solver."""
         return self.status in STOPPED
 
     def check(self) -> None:
-        """Raise `FitStopped` if the work was cut short."""
+        """Raise `FitStopped` if a time limit or an interrupt stopped the solver."""
         if self.stopped:
             raise FitStopped(self.status, self.w)
 

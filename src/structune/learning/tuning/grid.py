@@ -40,9 +40,9 @@ class GridTuner:
     warm : bool
         Start each fit from the weights of the previous one. By default each fit starts at zero.
     fit_tolerance : float
-        Tolerance of the fits.
+        Tolerance of the fits, as in `fit_l2`.
     refit : bool
-        Fit on all data at the end.
+        Fit on all data at the end, with the best precisions.
     """
 
     values: Sequence[float] = tuple(2.0**k for k in range(-10, 11))
@@ -65,14 +65,14 @@ class GridTuner:
         if len(self.values) ** axes * len(self.l1) > _MOST_POINTS:
             raise DataError(
                 f"a product grid of {len(self.values)} values for {axes} groups has too many points: "
-                f"the limit is {_MOST_POINTS:,}"
+                f"the limit is {_MOST_POINTS:,}. Use fewer values or fewer groups"
             )
         l1 = np.zeros(n_groups) if problem.l1 is None else problem.l1
         points = product(product(np.log(self.values), repeat=axes), self.l1)
         return [(np.broadcast_to(np.array(d), n_groups).copy(), factor * l1) for d, factor in points]
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
-        """Try the grid, and fit with its best point."""
+        """Try all points of the grid, and fit with the best one."""
         if not problem.splits:
             raise DataError("the grid tuner needs held-out data, but the problem has no splits")
         points = self._points(problem)

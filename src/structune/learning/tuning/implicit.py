@@ -49,11 +49,11 @@ _KEPT = ("n_evaluations", "first_loss", "first_doubt", "status")
 
 @dataclass
 class ImplicitTuner:
-    """Tuner that minimizes a held-out loss over the log precisions, by its implicit gradient.
+    """Tuner that minimizes a held-out loss over the log precisions, along its gradient.
 
-    The precision (inverse prior variance) of a group is its L2 penalty. The held-out loss gets a normal prior
-    of the log precisions around those of a fit without tuning, which decides if there are few examples.
-    Precisions stay between 2^-10 and 2^14, a range of four standard deviations of that prior.
+    The precision (inverse prior variance) of a group is its L2 penalty. A normal prior around the precisions
+    of a fit without tuning is added to the held-out loss; with few examples it dominates. Precisions stay
+    between 2^-10 and 2^14, a range of four standard deviations of that prior.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ImplicitTuner:
         system per split.
     tolerance : float
         The search ends when the next move is expected to lower the held-out loss by less than this share of
-        it, or by less than this share of 3 % of the loss at w = 0, if that is more.
+        it. If the held-out loss is below 3 % of its value at w = 0, these 3 % take its place.
     fit_tolerance : float
         Tolerance of the final fit on all data.
     refit : bool
@@ -75,18 +75,18 @@ class ImplicitTuner:
 
     Notes
     -----
-    Each log precision moves to the minimum of a model of the loss within a box. The box is halved when the
-    slope changes its sign. Otherwise it grows by half when the move ended at its edge, as in resilient
-    propagation (Riedmiller & Braun 1993). The model is a Gauss-Newton model with a diagonal Hessian. It
-    includes how far precisions move weights. Fits are as exact as the expected gain requires, and start from
-    the previous ones (Pedregosa 2016).
+    Each log precision moves to the minimum of a model of the loss within a box. When the slope changes its
+    sign, the box shrinks to half the last move. Otherwise it grows by half when the move ended at its edge,
+    as in resilient propagation (Riedmiller & Braun 1993). The model is a Gauss-Newton model with a diagonal
+    Hessian. It predicts how weights change with their precision. Fits are as exact as the expected gain
+    requires, and start from the previous ones (Pedregosa 2016).
 
     At the end, the result is compared with a fit without tuning. The precisions without tuning are kept
     unless the held-out loss is lower by more than the number of precisions that the held-out data determine,
     which is what chance alone would gain (Akaike 1974; MacKay 1992 for the number).
 
-    With an l1 penalty, the logarithm of a factor of it is one more hyperparameter. Derivatives use the
-    nonzero weights (Bertrand et al. 2022). There is no comparison then: a fit without tuning has no zeros.
+    With an l1 penalty, the logarithm of its factor is one more hyperparameter. Derivatives use the nonzero
+    weights (Bertrand et al. 2022). The result is not compared with a fit without tuning, which has no zeros.
     """
 
     start: Any = None

@@ -52,7 +52,7 @@ def are_many(n_weights: int, weighted_parts: float) -> bool:
 
 
 class CollapseWarning(UserWarning):
-    """The update drives the weights to zero, because the data cannot determine so many weights."""
+    """Tuning drives most weights to zero, because the data cannot determine so many weights."""
 
 
 @dataclass
@@ -68,13 +68,13 @@ class MajorizeTuner:
         Shape and rate of the Gamma prior of each precision. By default, beta is 1 if all weights count, as in
         Foo et al. (2009), and 0.01 with the effective number of weights, so that groups can be switched off.
     count : {"auto", "all", "effective"}
-        Definition of n_j. "all": the number of weights of the group. "effective": the number
-        that the data determine, n_j - C_j tr[(C + H)^-1]_jj (MacKay 1992). If a Hessian matrix is too costly,
-        its upper bound is used: sum_i h_i / (C_j + h_i) over the weights of the group, with h the diagonal of
-        H. Structures without a Hessian matrix get two updates then. "auto": "effective" if there are fewer
-        than ten labeled parts (tokens, examples) per weight (but no bounds with fewer than ten weights per
-        group), or if "all" collapses, that is, if the fit loses half of the first fit's gain over w = 0.
-        Losses with kinks have no effective numbers.
+        Definition of n_j. "all": the number of weights of the group. "effective": the number of weights that
+        the data determine, n_j - C_j tr[(C + H)^-1]_jj with the Hessian H of the loss (MacKay 1992). If the
+        matrix H is too costly, there are only two updates, with the upper bound sum_i h_i / (C_j + h_i) over
+        the weights of the group, where h is the diagonal of H. "auto": "effective" if there are fewer than
+        ten labeled parts (tokens, examples) per weight; but "all" if that would need the bound and groups
+        have fewer than ten weights on average. If "all" collapses, that is, if the fit loses half of the
+        first fit's gain over w = 0, "auto" changes to "effective". For losses with kinks, "auto" means "all".
     start : float, optional
         Initial precision of every group. By default 1; in regression, where features may
         have any unit, the mean square of the group's features.
@@ -93,8 +93,8 @@ class MajorizeTuner:
     calibrated : bool, optional
         Whether to multiply all precisions at the end by the factor with the lowest held-out loss; the splits
         must hold out at least ten examples (tokens). The update ignores that the loss is less curved at
-        larger weights, and so regularizes too much. By default, precisions are calibrated if the bounds of
-        the effective numbers are used, which are too high as well. See `best_factor`.
+        larger weights, and so regularizes too much. By default, precisions are calibrated if the upper bounds
+        of the effective numbers are used, which are too high as well.
     """
 
     alpha: float = 0.0
@@ -116,13 +116,13 @@ class MajorizeTuner:
             return _Steps(self, problem, monitor).run()
 
     def calibrates(self, problem: TuningProblem) -> bool:
-        """Whether held-out examples are to choose a factor of all precisions."""
+        """Return whether held-out examples choose a final factor of all precisions."""
         if self.calibrated is None:
             return self.counts_effective(problem) and not _is_countable(problem.full)
         return self.calibrated
 
     def counts_effective(self, problem: TuningProblem) -> bool:
-        """Whether effective numbers of weights count from the first update on."""
+        """Return whether updates use the effective numbers of weights from the first one on."""
         risk, groups = problem.full, problem.groups
         n = int(groups.sizes.sum())
         many = risk.smooth and are_many(n, risk.weighted_parts)
@@ -389,7 +389,7 @@ class DirectTuner:
     needs_splits = False
 
     def tune(self, problem: TuningProblem, monitor: Monitor | None = None) -> TuningResult:
-        """Fit on all data; the precisions are those of the majorizing quadratic at the end."""
+        """Fit on all data; the precisions follow from the final weights as in `MajorizeTuner`."""
         problem.require_smooth("the direct tuner")
         monitor, risk = monitor or Monitor(), problem.full
         passes = PassCount.of(monitor, *problem.risks)

@@ -70,8 +70,8 @@ class TuningProblem:
     splits : tuple of Split
         One held-out split or K folds; empty if the tuner needs none.
     parent : ndarray, shape (n_weights,), optional
-        For the implicit tuner: weights whose multiple, gamma times these, is the mean of the prior in the fit
-        on all data. All splits then have a `Split.parent`, too.
+        For the implicit tuner: in the fit on all data, the mean of the prior is gamma times these weights.
+        All splits then have a `Split.parent`, too.
     name : str
         Name of the problem, if a checkpoint has several.
     l1 : ndarray, shape (n_groups,), optional
@@ -232,7 +232,7 @@ def _splits_of_examples(n: int, cv: Any, wanted: bool, groups: Any, strata: Any,
         reason: Any = error
         if found < least:
             reason = f"there are {found} {what}, but at least {least} are needed to hold some out"
-        raise DataError(f"cannot split {n} examples: {reason}") from None
+        raise DataError(f"cannot split {n:,} examples: {reason}") from None
     return None, pairs, digest(*chain.from_iterable(pairs))
 
 
@@ -267,7 +267,7 @@ def _checked(n: int, pairs: Sequence[Any], groups: Any) -> list[tuple[IntArray, 
     for train, heldout in found if groups is not None else ():
         of = list(groups)
         if not {of[k] for k in train}.isdisjoint(of[k] for k in heldout):
-            raise ValueError("a group is on both sides of a split: use a splitter for groups")
+            raise ValueError("a group is on both sides of a split: use a splitter such as GroupKFold")
     return found
 
 
@@ -290,7 +290,7 @@ class TuningResult:
     log_precision : ndarray, shape (n_groups,)
         Logarithms of the tuned precisions, for all training data if `refit`, else for the training part.
     w : ndarray, shape (n_weights,)
-        Weights fitted with these: on all data after the refit, else on the (first) training part.
+        Weights fitted with these precisions: on all data if `refit`, else on the (first) training part.
     status : str
         How the search ended: "converged", "iterations", "budget" or "interrupted".
     heldout_loss : float or None

@@ -46,7 +46,7 @@ def brought_together(queries: Any) -> tuple[Array, IntArray]:
 def _ids(queries: Any) -> Array:
     ids = np.asarray(queries)
     if ids.ndim != 1 or not ids.size:
-        raise DataError(f"queries must have one id per document, and not be empty; shape: {ids.shape}")
+        raise DataError(f"queries must be one id per document, at least one; the shape given is {ids.shape}")
     for j in np.flatnonzero(ids != ids)[:1]:
         raise DataError(f"document {j}: the query is {ids[j]}, which is not an id")
     return ids
@@ -115,13 +115,13 @@ class Ndcg:
         """Gain of each document's relevance; errors name the document and its query."""
         values = np.asarray(relevance, dtype=np.float64)
         if values.shape != queries.shape:
-            raise DataError(f"relevances have the shape {values.shape} for {queries.size} documents")
+            raise DataError(f"relevances must have the shape {queries.shape}, not {values.shape}")
         with np.errstate(over="ignore"):
             gains = values if self.convention == "scikit-learn" else np.exp2(values) - 1.0
         for j in np.flatnonzero(~((values >= 0.0) & (gains <= LARGEST_GAIN)))[:1]:
             raise DataError(
-                f"document {j}, query {queries[j]}: the relevance {values[j]} is not a number >= 0 with a "
-                f"gain of at most {LARGEST_GAIN}"
+                f"document {j}, query {queries[j]}: the relevance {values[j]} cannot be used. It must be a "
+                f"number >= 0 with a gain of at most {LARGEST_GAIN}"
             )
         return gains
 

@@ -98,7 +98,7 @@ class Ranking(Structure):
         return list(self.feature_names)
 
     def groups(self) -> Groups:
-        """One group for each prefix of feature names."""
+        """Return the groups of weights: one for each prefix of feature names."""
         return Groups.by_name([template_of(name) for name in self.feature_names])
 
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> RankingShard:
@@ -111,7 +111,9 @@ class Ranking(Structure):
         inputs : tuple of a matrix, shape (n_documents, n_features), and query ids, shape (n_documents,)
             The matrix is dense or sparse; the documents of a query are adjacent.
         outputs : array-like, shape (n_documents,), optional
-            Relevances, numbers >= 0. Documents of equal relevance stay in the order given.
+            Relevance of each document, >= 0. Documents of equal relevance stay in the order given.
+        weights : array-like, shape (n_queries,), optional
+            Weight of each query; 1 by default.
         """
         if not isinstance(inputs, tuple) or len(inputs) != 2:
             raise DataError(
@@ -123,7 +125,7 @@ class Ranking(Structure):
             raise DataError(f"feature matrix (one document per row): {error}") from error
         queries, offsets = check_queries(inputs[1])
         if queries.size != len(design):
-            raise DataError(f"there are {queries.size} query ids, but {len(design)} documents")
+            raise DataError(f"there are {queries.size:,} query ids, but {len(design):,} documents")
         weights = check_weights(weights, offsets.size - 1)
         if outputs is None:
             return RankingShard(weights, offsets, design, np.empty(0), np.empty(0), np.empty(0, np.int64))
@@ -143,10 +145,10 @@ class Ranking(Structure):
         sound = np.array_equal(shard.outputs, sorted_positions(shard.offsets, -shard.gains))
         ideal = self.ndcg.dcg(shard.gains, shard.outputs, shard.offsets)
         if not sound or not np.allclose(shard.ideal, ideal, rtol=1e-9, atol=0.0):
-            raise DataError("the positions do not sort documents by gain, or the ideal DCG is not theirs")
+            raise DataError("the positions do not sort documents by gain, or do not fit the ideal DCG")
 
     def scores(self, w: Array, shard: RankingShard) -> Array:
-        """w . x of each document, shape (n_documents,)."""
+        """Return the score w . x of each document, shape (n_documents,)."""
         return shard.design.times(w[:, None])[:, 0]
 
     def _positions_of(self, shard: RankingShard, outputs: Any) -> IntArray:
@@ -154,7 +156,7 @@ class Ranking(Structure):
             return self._with_relevances(shard).outputs
         positions = np.asarray(outputs)
         if positions.shape != (shard.n_parts,):
-            raise DataError(f"positions have the shape {positions.shape} for {shard.n_parts} documents")
+            raise DataError(f"positions must have the shape {(shard.n_parts,)}, not {positions.shape}")
         return positions
 
     def _with_relevances(self, shard: RankingShard) -> RankingShard:
@@ -176,7 +178,7 @@ class Ranking(Structure):
         return scipy.sparse.csr_array(sums @ shard.design.matrix)
 
     def cost(self, shard: RankingShard, outputs: Any) -> FloatArray:
-        """1 - NDCG@k; 0 for queries without relevant documents."""
+        """Return 1 - NDCG@k of each query, shape (n_queries,); 0 for queries without relevant documents."""
         gains = self._with_relevances(shard).gains
         found = self.ndcg.dcg(gains, self._positions_of(shard, outputs), shard.offsets)
         return (shard.ideal > 0.0) - ratio(found, shard.ideal)

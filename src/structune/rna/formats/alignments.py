@@ -25,9 +25,9 @@ _Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by
 def read_stockholm(source: Source) -> Iterator[RNARecord]:
     """Read the records of Stockholm alignments, compressed or not, one alignment at a time.
 
-    Gaps are removed from the sequences. The structure of a sequence is its own, ``#=GR name SS``, or else the
-    consensus, ``#=GC SS_cons``, without pairs that have a gap on one side; None if there is neither. All
-    nested brackets of the WUSS notation become ``()``; pseudoknots remain letters.
+    Gaps are removed from the sequences. The structure of a sequence is read from its line ``#=GR name SS`` or
+    else from the consensus, ``#=GC SS_cons``, without pairs that have a gap on one side; it is None if there
+    is neither. All nested brackets of the WUSS notation become ``()``; pseudoknots remain letters.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        A base or structure is invalid, rows differ in length, or the first or last line is missing. Names
-        file and line.
+        A base or structure is invalid, rows differ in length, or the first or last line is missing. The error
+        names file and line.
     """
     return parse_stockholm(Lines(source))
 
@@ -47,7 +47,7 @@ def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
     for number, text in lines.filled():
         if rows is None:
             if not text.startswith("# STOCKHOLM"):
-                raise lines.refuse(number, f"found {shown(text)}, expected '# STOCKHOLM 1.0'")
+                raise lines.refuse(number, f"expected the line '# STOCKHOLM 1.0' here, not {shown(text)}")
             rows = dict[str, _Pieces](), dict[str, _Pieces](), dict[str, _Pieces]()
             continue
         match text.split():
@@ -84,8 +84,8 @@ def _records(
     every = [*rows.values(), *own.values(), *of_all.values()]
     for row in every:
         if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):
-            as_in = f"expected {expected} as in line {min(every[0])}"
-            raise lines.refuse(min(row), f"the row has {n} columns, {as_in}")
+            as_in = f"but the row in line {min(every[0])} has {expected:,}"
+            raise lines.refuse(min(row), f"the row has {n:,} columns, {as_in}")
     consensus = _pairs(lines, of_all[""]) if of_all else None
     for name, row in rows.items():
         pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, "".join(row.values())
@@ -156,7 +156,7 @@ class RNAAlignment:
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
-    """Read the alignments of a Stockholm file, or the one of a Clustal or FASTA file, compressed or not.
+    """Read the alignments of a Stockholm, Clustal or FASTA file, compressed or not.
 
     Parameters
     ----------
@@ -165,7 +165,8 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     Raises
     ------
     DataError
-        Rows differ in length, or a character is not a base. Names the file and the alignment.
+        The file has no alignment, rows differ in length, or a character is not a base. The message names the
+        file and the alignment.
     """
     from Bio import AlignIO  # slow to import
 
@@ -180,7 +181,7 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
         text = text.strip() + "\n"
         blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
         if not blocks:
-            raise DataError(f"{lines.name}: no alignment")
+            raise DataError(f"{lines.name}: the file has no alignment")
         for k, block in enumerate(blocks):
             name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
             told = f"{lines.name}: alignment {shown(name)}:"
@@ -199,8 +200,8 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
                 except DataError as error:
                     raise DataError(f"{told} row {shown(record.id)}: {error}") from None
             if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
-                what = "unpaired bases below each sequence, as in dot-bracket"
-                raise DataError(f"{told} expected aligned sequences, not {what}")
+                what = "each sequence is followed by unpaired bases, as in dot-bracket"
+                raise DataError(f"{told} {what}; expected aligned sequences")
             names = tuple(one_word(record.id) for record in found)
             structure = found.column_annotations.get("secondary_structure")
             yield RNAAlignment(name, names, tuple(rows), structure)

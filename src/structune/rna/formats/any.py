@@ -84,8 +84,8 @@ def read_rna(
         Format of the files. By default it is detected from the ending of the name (``.fa .fas .fasta .ffn
         .fna .frn``, ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, compressed or not) or else
         from the first lines. "plain" has one sequence per line, or below a header, optionally with its
-        structure below. With a given format, lines of ``x`` below sequences are masked bases; without, they
-        are an error where they can only be constraints.
+        structure below. If a format is given, lines of ``x`` below sequences are read as masked bases. If
+        not, they are an error where every sequence has one, because they may be constraints.
     live : bool
         Yield each sequence as soon as it is complete, for interactive use: the format is detected from the
         first line alone, structures may be missing, and without headers each sequence is one line.
@@ -93,13 +93,14 @@ def read_rna(
         Function that is called with the error of each unreadable record; reading then continues with the next
         record. Only for formats with headers ``>name``.
     unused : callable, optional
-        Function that is called for each structure whose sequence, without a header, was already yielded by
-        `live`.
+        Function that is called for each structure that is ignored because `live` has already yielded its
+        sequence.
 
     Raises
     ------
     DataError
-        As for the reader of each format; the format of a file is unknown; or a folder has no such files.
+        A file is malformed (see the reader of its format), its format is unknown, or a folder has no files
+        with a known ending.
     """
     _check_format(format, _FORMATS)
 
@@ -165,7 +166,8 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
     _check_format(format, _WRITERS)
     found = format or _format_of_name(target)
     if found not in _WRITERS:
-        told = f"{source_name(target)}: {f'the format {found}' if found else 'an unknown ending'}"
+        what = f"{found} files cannot be written" if found else "the ending of the name is unknown"
+        told = f"{source_name(target)}: {what}"
         raise DataError(f"{told}; set format to one of {', '.join(_WRITERS)}")
     _WRITERS[found](target, records)
 
@@ -193,7 +195,7 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
     if first[:1].isdigit():
         return "bpseq" if _BASE_OF_BPSEQ.fullmatch(first) else "ct"
     if not first:
-        raise DataError(f"{lines.name}: only comments, expected RNA sequences")
+        raise DataError(f"{lines.name}: the file has only comments, expected RNA sequences")
     if not first.startswith(">"):
         try:  # nothing tells what the file is, if it is neither a sequence nor a structure
             clean_sequence("" if STRUCTURE.search(first) else first, OF_STRANDS)

@@ -44,9 +44,9 @@ def check_cut(text: str, n: int, nick: int, what: str) -> None:
     if (found := len(bases_of(text))) != n:
         raise DataError(f"{what} of length {found} for {n} bases; the lengths must be equal")
     if (places := [k for k, character in enumerate(text) if character == STRANDS]) != [nick] * (nick >= 0):
-        expected = f"at {nick + 1}, as in the sequence" if nick >= 0 else "none, because there is one strand"
-        told = ", ".join(str(k + 1) for k in places) or "none"
-        raise DataError(f"{STRANDS} in {what}: positions {told} (from 1), expected {expected}")
+        expected = f"the sequence has it at {nick + 1}" if nick >= 0 else "the sequence has only one strand"
+        told = f"{STRANDS} at {', '.join(str(k + 1) for k in places)} (from 1)" if places else f"no {STRANDS}"
+        raise DataError(f"{what} with {told}, but {expected}")
 
 
 def ends_of(partners: IntArray) -> IntArray:
@@ -74,7 +74,7 @@ def largest_nested(partners: IntArray) -> IntArray:
     Parameters
     ----------
     partners : ndarray of int64, shape (n,)
-        0-based position of the partner of each base; -1 for unpaired bases. It is not changed.
+        0-based position of the partner of each base; -1 for unpaired bases. The array is not changed.
     """
     nested, bases = partners.copy(), np.arange(partners.size)
     first = np.flatnonzero(partners > bases)
@@ -228,5 +228,5 @@ def as_partners(structure: Any) -> IntArray:
     possible = (given >= 0) & (given < given.size) & (given != bases)
     mutual = possible & (given[np.where(possible, given, 0)] == bases)
     for i in np.flatnonzero(~mutual & (given != -1))[:1]:
-        raise DataError(f"base {i} (from 0): the partner {given[i]} is neither -1 nor mutual")
+        raise DataError(f"base {i} (from 0): the partner {given[i]} is neither -1 nor a base paired with {i}")
     return given

@@ -12,12 +12,12 @@ from structune.errors import DataError
 
 
 def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Read the parameters of a CONTRAfold or EternaFold file, by name.
+    """Read a parameter file of CONTRAfold or EternaFold, as a dict from names to numbers.
 
     Raises
     ------
     DataError
-        A line is not a name and a finite number, or a name occurs twice. Names file and line.
+        A line is not a name and a finite number, or a name occurs twice. The error names file and line.
     """
     found: dict[str, float] = {}
     try:
@@ -41,6 +41,6 @@ def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
 
 
 def write_contrafold(path: str | os.PathLike[str], parameters: Mapping[str, float]) -> None:
-    """Write named parameters to a CONTRAfold parameter file, with all their digits."""
+    """Write named parameters to a CONTRAfold parameter file, at full precision."""
     lines = [f"{name} {float(value)!r}\n" for name, value in parameters.items()]
     Path(path).write_text("".join(lines), encoding="utf-8")

@@ -26,10 +26,10 @@ def read_ct(source: Source) -> list[RNARecord]:
     """Read the records of a CT file, compressed or not.
 
     The columns of a base are its index, its letter, the indices of the bases before and after it, the index
-    of its partner or 0, and possibly more. Where a base has none after it and the next has none before it,
-    the second of two strands begins. Apart from that, the bases before and after are ignored, as are further
-    columns and energies in headers, such as ``ENERGY = -1.2`` or ``dG = -1.2``. The words of a name are
-    joined by ``_``. A structure without a name is named by a line ``Filename: ...`` or its number, from 1.
+    of its partner or 0, and possibly more. A second strand begins where the index after a base and the index
+    before the next base are 0. Otherwise these two columns are ignored, as are further columns and energies
+    in headers, such as ``ENERGY = -1.2`` or ``dG = -1.2``. The words of a name are joined by ``_``. A
+    structure without a name gets that of a line ``Filename: ...`` above it, or its number, from 1.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def read_ct(source: Source) -> list[RNARecord]:
     ------
     DataError
         A header or base is invalid, the number of bases is wrong, indices are out of order, or a pair is not
-        mutual. Names file and line.
+        mutual. The error names file and line.
     """
     return list(parse_ct(Lines(source)))
 
@@ -62,11 +62,11 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
         for row, base in islice(rows, size):
             if len(words := base.split()) < 5:
                 expected = "expected 6: index, base, before, after, partner, index"
-                raise lines.refuse(row, f"{len(words)} columns, {expected}")
+                raise lines.refuse(row, f"the line has {len(words)} columns, {expected}")
             around.append((_whole(lines, row, words[2]), _whole(lines, row, words[3])))
             table.add(row, words[0], words[1], words[4])
         if len(around) < size:
-            told = f"the file ends after {len(around)} bases, expected {size}"
+            told = f"the file ends after {len(around):,} bases, but the header says {size:,}"
             raise lines.refuse(number, told)
         # Strands end where no base is after one, nor before the next; but some files have zeros everywhere.
         links = [(after, before) for (_, after), (before, _) in pairwise(around)]
@@ -100,10 +100,11 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 
 
 def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read the record of a BPSEQ file, compressed or not; no record if it has neither bases nor a name.
+    """Read the record of a BPSEQ file, compressed or not, as a list.
 
-    Comments that start with ``#`` and lines such as ``Organism: ...`` may precede the bases. The name is that
-    of a line ``#Name: ...`` or ``Filename: ...``, or else the name of the file without its ending.
+    The list is empty if the file has neither bases nor a name. Comments that start with ``#`` and lines such
+    as ``Organism: ...`` may precede the bases. The name of the record is that in a line ``#Name: ...`` or
+    ``Filename: ...``, or else the name of the file without its ending.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def read_bpseq(source: Source) -> list[RNARecord]:
     Raises
     ------
     DataError
-        Indices are out of order, a base is invalid, or a pair is not mutual. Names file and line.
+        Indices are out of order, a base is invalid, or a pair is not mutual. The error names file and line.
     """
     return list(parse_bpseq(Lines(source)))
 
@@ -149,7 +150,7 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     """
     given = list(records)
     if len(given) != 1:
-        raise DataError(f"a BPSEQ file holds one structure, but there are {len(given)} records")
+        raise DataError(f"a BPSEQ file holds one structure, but there are {len(given):,} records")
     rows = [f"{i} {base} {j}\n" for i, (base, j) in _bases_and_partners(given[0])]
     save(target, "".join([f"#Name: {given[0].name}\n", *rows]))
 

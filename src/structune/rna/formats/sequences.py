@@ -27,7 +27,7 @@ _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
 _MARKS = frozenset("x" + STRANDS)
 HEAD = 1000  # lines looked at; a record may be a whole chromosome
-_ADVICE = "which is ambiguous: read constraints with --constraints, masked bases with --input-format"
+_ADVICE = "which is ambiguous. For constraints use --constraints, for masked bases --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
 _BRACKET = re.compile(r"[][(){}<>]")
 _CONSTRAINTS = set(".x|<>()&")
@@ -115,7 +115,7 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        A character is not a base, or a sequence has no header. Names file and line.
+        A character is not a base, or a sequence has no header. The error names file and line.
     """
     return parse_fasta(Lines(source))
 
@@ -167,7 +167,7 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     Raises
     ------
     DataError
-        A base or structure is invalid, or sequence and structure differ in length. Names file and line.
+        A base or structure is invalid, or sequence and structure differ in length. The error names the line.
     """
     return parse_dot_bracket(Lines(source))
 
@@ -368,7 +368,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             record.append(text)
     else:
         if last:
-            raise DataError(f"{lines.name}: {shown(last)} below each sequence, {_ADVICE} fasta")
+            raise DataError(f"{lines.name}: each sequence has a line {shown(last)} below it, {_ADVICE} fasta")
     record, before, n_masked = None, "", 0
     for number, text in chain(lines, [(0, ">")]):  # one more header behind the last record
         if text.startswith(">"):
@@ -378,7 +378,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             if record is not None:
                 record.append(text)
             elif end_in_constraints([before, text]):
-                told = f"{shown(text)} below a sequence of the same length"
+                told = f"the line {shown(text)} is below a sequence of the same length"
                 raise lines.refuse(number, f"{told}, {_ADVICE} plain")
             before = text
         if number:

@@ -98,14 +98,14 @@ class Constraints:
         for pair in self.prohibited:
             i, j = sorted(pair) if len(pair) == 2 else (-1, -1)
             if not (isinstance(i + j, Integral) and 0 <= i < j < bases.size):
-                raise DataError(f"the prohibited pair {pair} is not a pair of two of the {bases.size} bases")
+                raise DataError(f"the prohibited pair {pair} must be two bases, from 0 to {bases.size - 1}")
             prohibited.append(bases[[i, j]])
         pairs = np.array([*forced, *prohibited], np.int64).reshape(-1, 2)
         values = [FORCED] * len(forced) + [-np.inf] * len(prohibited)
         return PairScores(self._base_scores(letters), pairs, np.array(values, float))
 
     def check(self, letters: Array, space: Space) -> None:
-        """Refuse forced pairs that a model cannot produce."""
+        """Raise `DataError` if `notation` requires a pair that the model cannot produce."""
         partner = partners_of(self._forced(), letters.size)
         for i, j, reason, in_long_loop in offences(letters, partner, space):
             if not in_long_loop:  # there may be other pairs in it
@@ -113,7 +113,7 @@ class Constraints:
 
     @property
     def forced(self) -> float:
-        """Score added to structures that satisfy `notation`: 1e6 for each ``|<>`` and each pair."""
+        """Score added to structures that satisfy `notation`: 1e6 for each ``|``, ``<``, ``>`` and pair."""
         return FORCED * sum(1.0 for character in self.notation if character in "|<>(")
 
     def _base_scores(self, letters: Array) -> FloatArray:
@@ -144,7 +144,7 @@ class Constraints:
         if self.between:
             nick = nick_of(letters)
             if nick == letters.size:
-                raise DataError("pairs between strands only (between=True, --duplex) need two strands, 'A&B'")
+                raise DataError("between=True (--duplex) needs a sequence of two strands, 'A&B'")
             # Between strands only: no base of the first is a right one, and none of the second a left one.
             scores[:nick, 1] = scores[nick:, 0] = -np.inf
         return scores

@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from structune.errors import DataError
+from structune.files.text import some_of
 from structune.kernels.vectors import all_lanes
 from structune.rna.defaults import INITIATION
 from structune.rna.kernels import short as kernel
@@ -129,7 +130,7 @@ class RNA(Structure):
         return {**vars(self), "_kept": None}
 
     def like(self, max_span: int | None, circular: bool, initiation: float) -> Self:
-        """Return the model with these settings for other sequences; `self` if it has them already."""
+        """Return a model of the same features with these settings; `self` if it already has them."""
         if (self.max_span, self.circular, self.initiation) == (max_span, circular, initiation):
             return self
         return type(self)(
@@ -169,10 +170,12 @@ class RNA(Structure):
         missing = [name for name in self._features.names if name not in parameters]
         unknown = sorted(set(parameters) - set(self._features.names))
         if missing or unknown:
-            raise DataError(
-                f"{len(unknown)} unknown parameters {unknown[:3]} and {len(missing)} missing parameters "
-                f"{missing[:3]}; features={self.feature_set!r} needs exactly its {self.n_weights}"
-            )
+            told = [
+                f"{what} parameters: {some_of(names, 3)}"
+                for what, names in (("unknown", unknown), ("missing", missing))
+                if names
+            ]
+            raise DataError(f"{'; '.join(told)} (of {self.n_weights}, features={self.feature_set!r})")
         return np.array([float(parameters[name]) for name in self._features.names])
 
     def groups(self) -> Groups:
@@ -191,8 +194,12 @@ class RNA(Structure):
 
         Parameters
         ----------
+        inputs : sequence of str
+            Sequences; ``&`` separates two strands.
         outputs : sequence, optional
             Structures in dot-bracket notation or, where they are only partly known, `Constraints`.
+        weights : array-like, shape (n_sequences,), optional
+            Weight of each sequence; by default 1.
         constraints : sequence, optional
             For each sequence `Constraints`, their notation as str, or None.
 
@@ -320,7 +327,7 @@ class RNA(Structure):
         return self._each(shard, n_tables, of_one)
 
     def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
-        """Return the bytes of `n_tables` tables of pairs of n bases; `weighted`: pairs have extra scores."""
+        """Return the bytes of `n_tables` tables of pairs of n bases; more if `weighted` by constraints."""
         # Measured by `test_rna.py`, which compares with what the allocator tells.
         more = 3 * weighted + 8 * self.circular  # logs, and what is expected of them
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
@@ -382,12 +389,15 @@ class RNA(Structure):
     def best(
         self, w: FloatArray, shard: RNAShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        """Viterbi: the partners of all bases, shape (n_bases,), and scores, shape (n_sequences,)."""
+        """Return the partners of all bases in the structures of highest score, and these scores.
+
+        With `cost`, shape (n_sequences,), that many times 1 - recall is added to the score of each structure.
+        """
         # Costs are divided among pairs; a constant that depends on whether strands are joined is none of
         # these.
         if cost is not None and self.initiation and shard.has_strands:
             raise DataError(
-                f"two strands need initiation=0 with a margin or ramp loss, not {self.initiation:g}"
+                f"two strands with a margin or ramp loss need initiation=0, not {self.initiation:g}"
             )
         partners, values = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         shard = shard.free() if cost is None else shard
@@ -431,7 +441,7 @@ class RNA(Structure):
         return self._each(shard, OF_SEVERAL, fold)
 
     def cost(self, shard: RNAShard, outputs: IntArray) -> FloatArray:
-        """1 - recall: the share of the paired bases that are unpaired, or paired elsewhere, in `outputs`."""
+        """Return 1 - recall: the share of the paired bases that are unpaired or mispaired in `outputs`."""
         truth = self._structures(shard, None)
         # 1 - recall, counted by bases: each pair has two, so that the share is that of pairs.
         sequence = np.repeat(np.arange(len(shard)), shard.sizes())
@@ -447,22 +457,23 @@ class RNA(Structure):
         lonely: bool = True,
         decoding: str = "mea",
     ) -> list[IntArray]:
-        """Structures of maximum expected accuracy, or gamma-centroids: partners of all bases, for each gamma.
+        """Return the partners of all bases in the structures of maximum expected accuracy, for each gamma.
 
         Parameters
         ----------
         gammas : sequence of float
-            How much a right pair counts beside two right unpaired bases, or beside a wrong pair. More
-            predicts more pairs.
+            Weight of a correct pair, relative to two correct unpaired bases ("mea") or to a wrong pair
+            ("centroid"). A higher value predicts more pairs.
         lonely : bool
-            Whether there may be pairs that are stacked on no other.
+            Whether to allow pairs that do not stack on another pair.
         decoding : {"mea", "centroid"}
+            With "centroid", the structures are gamma-centroids.
         """
         gain = accuracy if decoding == "mea" else gamma_centroid
         return list(self._best_sums(w, shard, [gain(gamma) for gamma in gammas], lonely))
 
     def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
-        """Structures that maximise the sum of p - threshold over their pairs: the partners of all bases."""
+        """Return the partners of all bases in the structures that maximize the sum of p - threshold."""
         return np.asarray(self._best_sums(w, shard, [centroid(threshold)])[0])
 
     def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:
@@ -495,7 +506,7 @@ class RNA(Structure):
         return found
 
     def sample(self, w: FloatArray, shard: RNAShard, n: int, rng: np.random.Generator) -> IntArray:
-        """Structures drawn by their probabilities: the partners of all bases, shape (n, n_bases)."""
+        """Return the partners of all bases in `n` structures drawn at random, shape (n, n_bases)."""
         found = self._of_sums(
             w, shard, lambda _, inference: samples(inference.chart, n, rng), n_tables=OF_SAMPLES
         )
@@ -518,21 +529,21 @@ class RNA(Structure):
         return np.clip(found, 0.0, 1.0)
 
     def unpaired_windows(self, w: FloatArray, shard: RNAShard, sequence: int, size: int) -> FloatArray:
-        """Probability that the bases i..i + size - 1 are all unpaired, for each i.
+        """Return the probability that bases i to i + size - 1 of a sequence are all unpaired, for each i.
 
         Raises
         ------
         DataError
-            Some must be paired; two strands.
+            The constraints require bases to pair, or the sequence has two strands.
         CapabilityError
-            A circle, or weights that are so large that sums have to be in the log domain.
+            Sequences are circular, or the weights are so large that the sums overflow.
         """
         part = shard.take([sequence])
         if self.circular:
             raise self._cannot("windows of unpaired bases of circular sequences")
         which = "two strands" if part.has_strands else "bases that must pair"
         if part.has_strands or (part.forced[0] and size <= part.n_parts):
-            raise DataError(f"sequence {part.numbers[0]}: windows of unpaired bases do not allow {which}")
+            raise DataError(f"sequence {part.numbers[0]}: unpaired windows cannot be combined with {which}")
         if size > part.n_parts:
             return np.empty(0)
 
@@ -547,9 +558,9 @@ class RNA(Structure):
         return np.asarray(found)
 
     def pair_probabilities(self, w: FloatArray, shard: RNAShard, sequence: int) -> Any:
-        """Probability of every pair, shape (n, n), upper triangle; a sparse array if spans have a limit.
+        """Return the probability of every pair of a sequence, shape (n, n), in the upper triangle.
 
-        Bases of two strands are counted through.
+        It is a sparse array if `max_span` is set. Bases of two strands are numbered consecutively.
         """
         part = shard.take([sequence])
         n, is_base = part.n_parts, part.letters != ABSENT

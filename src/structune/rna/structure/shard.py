@@ -146,7 +146,7 @@ def encode(
     """As `RNA.encode`."""
     for what, given in (("structures", outputs), ("constraints", constraints)):
         if given is not None and len(given) != len(inputs):
-            raise DataError(f"there are {len(given)} {what}, but {len(inputs)} sequences")
+            raise DataError(f"there are {len(given):,} {what}, but {len(inputs):,} sequences")
     letters = parse_sequences(inputs)
     for s, codes in enumerate(letters):
         if STRANDS in inputs[s]:
@@ -156,7 +156,7 @@ def encode(
     for s, output in enumerate(outputs or ()):
         if isinstance(output, Constraints):
             if known[s] is not None:
-                raise DataError(f"sequence {s}: constraints and evidence cannot be combined")
+                raise DataError(f"sequence {s}: constraints cannot be combined with a partly known structure")
             known[s], whole[s] = output, False
             partners.append(np.full(letters[s].size, -1, np.int64))
             continue

@@ -18,8 +18,8 @@ def load_conll2000(subset: str = "train") -> ConllData:
     Parameters
     ----------
     subset : {"train", "test"}
-        8936 sentences with 211727 tokens, or 2012 with 47377: sections 15-18 and 20 of the Wall Street
-        Journal corpus.
+        "train": 8,936 sentences with 211,727 tokens, sections 15-18 of the Wall Street Journal corpus.
+        "test": 2,012 sentences with 47,377 tokens, section 20.
 
     Raises
     ------

@@ -22,11 +22,12 @@ def simulate_hmm(
     agreement: float = 0.6,
     random_state: Any = None,
 ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Simulate hidden states and the features observed at each.
+    """Simulate sequences of two hidden states, and features that are observed at each token.
 
     The first state is 0 or 1 with probability 1/2 each. The first `n_relevant` features agree with the state
     with probability `agreement`, ``P(x = v | y = v)``; the others are 0 or 1 with probability 1/2 each. All
-    features are independent given the states, and these do not depend on `n_relevant` for a given seed.
+    features are independent given the states. With the same seed, the states are the same for each
+    `n_relevant`.
 
     Parameters
     ----------
@@ -51,9 +52,9 @@ def simulate_hmm(
             f"n_sequences={n_sequences}, length={length} and n_features={n_features}: all must be at least 1"
         )
     if not 0 <= n_relevant <= n_features:
-        raise DataError(f"n_relevant={n_relevant}: expected 0 to n_features={n_features}")
+        raise DataError(f"n_relevant={n_relevant}: expected 0 to {n_features} (n_features)")
     if not (0 <= stay <= 1 and 0 <= agreement <= 1):
-        raise DataError(f"stay={stay} and agreement={agreement} must be probabilities, 0 to 1")
+        raise DataError(f"stay={stay} and agreement={agreement} must be probabilities from 0 to 1")
     rng = np.random.default_rng(random_state)
     # A state is the sum, modulo 2, of all changes so far; the first "change" draws the first state.
     change = np.full(length, 1 - stay)
@@ -75,14 +76,13 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
     x : ndarray of 0 and 1, shape (n_sequences, length, n_features)
         Observed features, as from `simulate_hmm`.
     encoding : {"value", "indicator"}
-        "value": one attribute for each feature and value, so that each pair of a state and a feature's
-        value has a potential of its own. "indicator": ``x{j}=1`` only, present where the
-        feature is 1.
+        "value": one attribute for each feature and value, ``x{j}=0`` and ``x{j}=1``. "indicator": only
+        ``x{j}=1``, present where the feature is 1.
 
     Raises
     ------
     DataError
-        The array has another shape or other values.
+        The array has another shape or other values, or the encoding is unknown.
     """
     if x.ndim != 3 or not np.isin(x, (0, 1)).all():
         raise DataError(f"x must have 3 dimensions and values 0 and 1; its shape is {x.shape}")
@@ -104,6 +104,6 @@ def hmm_attributes(x: NDArray[np.integer[Any]], encoding: str = "value") -> Attr
 def hmm_groups(names: Iterable[str], n_relevant: int) -> dict[str, str]:
     """Map each attribute name from `hmm_attributes` to its group of weights, ``relevant`` or ``noise``.
 
-    The transitions form a third group.
+    The first `n_relevant` features are relevant. The transitions form a third group.
     """
     return {name: "relevant" if int(name[1:].partition("=")[0]) < n_relevant else "noise" for name in names}

@@ -103,7 +103,7 @@ def _append(token: Any, join: str, names: list[str], values: list[float]) -> Non
         _append_mapping(token, "", join, names, values)
         return
     if not isinstance(token, Iterable) or isinstance(token, str | bytes):
-        raise TypeError(f"must be a list of strings or a dict, not {token!r}")
+        raise TypeError(f"a token must be a list of strings or a dict, not {token!r}")
     for attribute in token:
         if not isinstance(attribute, str):
             raise TypeError(f"the attribute {attribute!r} is not a string")
@@ -150,7 +150,7 @@ def column_names(name: str, n: int) -> list[str]:
 class AttributeTable:
     """Attributes of the tokens of many sequences, with names and values: a sparse matrix, one row per token.
 
-    scikit-learn can split it by sequences, for example in cross-validation.
+    Its length is the number of sequences, and scikit-learn splits it by sequences, as in cross-validation.
 
     Attributes
     ----------
@@ -176,14 +176,14 @@ class AttributeTable:
         tokens = int(self.lengths.sum())
         if self.indptr.size != tokens + 1:
             raise DataError(
-                f"the lengths add up to {tokens} tokens, but the attribute table has {self.n_tokens} rows"
+                f"the lengths add up to {tokens:,} tokens, but the attribute table has {self.n_tokens:,} rows"
             )
         if self.indices.size and not 0 <= self.indices.min() <= self.indices.max() < len(self.names):
-            raise DataError(f"an attribute index is out of range: there are {len(self.names)} columns")
+            raise DataError(f"an attribute index is out of range: there are {len(self.names):,} columns")
         _check_finite(KnownRows(self.lengths, self.indptr, self.indices, self.values), self.names)
 
     def place(self, row: int) -> tuple[int, int]:
-        """Sequence and token of a table row, all counted from 0."""
+        """Return the sequence and the token of a row of the table, all counted from 0."""
         return place_of(row, self.lengths)
 
     def __len__(self) -> int:
@@ -239,7 +239,7 @@ class AttributeTable:
             if len(array) and not (is_matrix(array) and array.shape[1] == n_columns):
                 found = f"the shape {array.shape}" if is_matrix(array) else type(array).__name__
                 raise DataError(
-                    f"sequence {s}: must be an array of numbers with one row per token and {n_columns} "
+                    f"sequence {s}: must be an array of numbers with one row per token and {n_columns:,} "
                     f"columns, as the other sequences, not {found}"
                 )
         lengths = [len(array) for array in X]
@@ -262,7 +262,7 @@ class AttributeTable:
         matrix = scipy.sparse.csr_array(matrix)
         names = [f"x={j}" for j in range(matrix.shape[1])] if names is None else list(names)
         if len(names) != matrix.shape[1]:
-            raise DataError(f"there are {len(names)} attribute names, but {matrix.shape[1]} columns")
+            raise DataError(f"there are {len(names):,} attribute names, but {matrix.shape[1]:,} columns")
         if len(set(names)) != len(names):
             raise DataError("two columns have the same attribute name")
         return cls(
@@ -291,7 +291,7 @@ class AttributeTable:
         array = np.asarray(array, dtype=np.float64)
         if array.ndim != 2 or len(array) != self.n_tokens:
             raise DataError(
-                f"columns {name!r}: the array has the shape {array.shape}, but must have {self.n_tokens} rows"
+                f"columns {name!r}: the array has shape {array.shape}, but must have {self.n_tokens:,} rows"
             )
         names, n = column_names(name, array.shape[1]), self.n_tokens
         if not set(names).isdisjoint(self.names):
@@ -416,7 +416,7 @@ def as_lengths(lengths: Any) -> NDArray[np.int64]:
     array = np.asarray(lengths)
     if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
         raise DataError(
-            f"sequence lengths must be a list of int, not of shape {array.shape} and type {array.dtype}"
+            f"the lengths must be a list of int, not an array of shape {array.shape} and type {array.dtype}"
         )
     negative = np.flatnonzero(array < 0)
     if negative.size:

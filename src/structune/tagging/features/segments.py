@@ -58,7 +58,8 @@ class SegmentReader:
         if found is None and (words is not None or entries or function is not None):
             wanted = " or ".join(f"{template}=" for template in templates)
             raise DataError(
-                f"words={words!r}: no attribute begins with {wanted}. Name the template of words by `words`"
+                f"words={words!r}: no attribute begins with {wanted}, so tokens have no words. Set words to "
+                "the template that contains each token's word, such as 'w[0]'"
             )
         return cls(found, entries, function)
 
@@ -102,7 +103,10 @@ class SegmentReader:
             )
         names = [f"segment.{one}" for one in strings]
         if wrong := [name[8:] for name in names if name.startswith(_OURS)]:
-            raise DataError(f"segment_features returned {wrong[0]!r}, but {_OURS} are reserved names")
+            reserved = ", ".join(own[8:] for own in _OURS)
+            raise DataError(
+                f"segment_features returned {wrong[0]!r}, but names that begin with {reserved} are reserved"
+            )
         return names
 
     def spans(self, tokens: Tokens, known: KnownAttributes, longest: int) -> Spans:
@@ -177,8 +181,8 @@ class Spans:
 def forgotten(words: list[str], start: int, stop: int) -> Iterable[str]:
     """In place of a function that a model file does not hold."""
     raise DataError(
-        "the model was fitted with segment_features, a function that its file does not contain. Set it "
-        "again by set_params(segment_features=...)"
+        "the model was fitted with segment_features, a function that its file does not contain. Set the same "
+        "function with set_params(segment_features=...)"
     )
 
 

@@ -58,10 +58,10 @@ class Template(ABC):
 
     @abstractmethod
     def read(self, corpus: _Corpus) -> Categorical:
-        """Values of the attribute for all tokens. The categories are the values that occur."""
+        """Return the value of the attribute at each token; the categories are the values that occur."""
 
     def names(self, values: Strings) -> Strings:
-        """Names of the attributes with these values."""
+        """Return the name of the attribute with each of these values, such as ``w[0]=dog``."""
         n = np.arange(len(values))
         return Strings.joined(Strings.of([str(self)]), np.zeros_like(n), "=", values, n)
 
@@ -75,7 +75,7 @@ class Token(Template):
     column : str
         Name of the column, without whitespace and the characters ``,=|[]``.
     offset : int
-        Number of tokens after the current one, -9999 to 9999; negative numbers are tokens before it.
+        Position relative to the current token, -9999 to 9999: 1 is the next token, -1 the one before.
     """
 
     column: str
@@ -92,7 +92,7 @@ class Token(Template):
         return self.read_token(corpus).compact()
 
     def read_token(self, corpus: _Corpus) -> Categorical:
-        """The same as `read`, but some categories may not occur."""
+        """Return the same values as `read`, without removing categories that do not occur."""
         column = corpus.column(self)
         return (column if type(self) is Token else column.map(self.view)).take(corpus.rows(self.offset))
 
@@ -154,10 +154,10 @@ class Suffix(_Affix):
 
 @dataclass(frozen=True, init=False)
 class Conjunction(Template):
-    """Two or more tokens together, ``w[-1]|w[0]``; a part can be a `Token` or a pair (column, offset).
+    """Two or more tokens together, such as ``w[-1]|w[0]``; a part is a `Token` or a pair (column, offset).
 
-    Values are joined by ``|`` without escaping, so that names are the same as in CRFsuite. If values contain
-    ``|``, two conjunctions with the same text are the same attribute.
+    Values are joined by ``|`` without escaping, as in CRFsuite. If values contain ``|``, different pairs can
+    give the same attribute: ``a|b`` and ``c`` the same as ``a`` and ``b|c``.
     """
 
     parts: tuple[Token, ...]
@@ -180,7 +180,7 @@ class Conjunction(Template):
 
 @dataclass(frozen=True)
 class Boundary(Template):
-    """The first token of each sequence (``__BOS__``) or the last (``__EOS__``)."""
+    """An attribute of the first token of each sequence (``__BOS__``) or of the last (``__EOS__``)."""
 
     text: str
 
@@ -227,7 +227,7 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
 
     Windows are expanded: ``w[-1..1]`` gives three templates. If several parts of a conjunction have the same
     window, they move together: ``w[0..1]|p[0..1]`` gives ``w[0]|p[0]`` and ``w[1]|p[1]``. Duplicates are
-    removed.
+    removed. A text that is not a template raises `DataError`.
     """
     parsed = list[Template]()
     for item in [templates] if isinstance(templates, str) else templates:
@@ -261,7 +261,7 @@ def extract(
     Parameters
     ----------
     templates : str or iterable of str or Template
-        Templates, as for `parse_templates`. The attributes of a token are in the same order.
+        Templates, as for `parse_templates`. The attributes of each token are in the order of the templates.
     columns : mapping of str to sequence of str
         Columns by name; each has one string per token, all sequences one after the other.
     lengths : array-like of int, shape (n_sequences,)
@@ -275,8 +275,8 @@ def extract(
     Raises
     ------
     DataError
-        A template is invalid or names an unknown column; or a column has a wrong length or other values
-        than strings.
+        A template is invalid or names an unknown column; or a column has a wrong length or contains values
+        that are not strings.
     """
     parsed = parse_templates(templates)
     corpus = _Corpus(columns, as_lengths(lengths))
@@ -325,8 +325,8 @@ class _Corpus:
             values = given.tolist() if isinstance(given, np.ndarray) else list(given)
             if len(values) != self.n_tokens:
                 raise DataError(
-                    f"column {name!r} has {len(values)} values, but the lengths add up to {self.n_tokens} "
-                    "tokens"
+                    f"column {name!r} has {len(values):,} values, but the lengths add up to "
+                    f"{self.n_tokens:,} tokens"
                 )
             try:
                 self._categoricals[name] = Categorical.from_values(values)
@@ -342,9 +342,10 @@ def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
 
 
 def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Template]:
-    """Make templates for symbols: windows of 5 tokens, pairs of neighbours and ends; for `tags` also triples.
+    """Make templates for symbols: windows of 5 tokens, pairs of neighbours, and sequence ends.
 
-    Use them for tokens whose spelling carries no information, such as bases, residues or events.
+    Use them for tokens whose spelling carries no information, such as bases, residues or events. `symbol` is
+    the name of the column of symbols. `tags` are further columns, which also get templates for triples.
 
     Raises
     ------
@@ -358,9 +359,10 @@ def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Templa
 
 
 def text_templates(word: str = "w", tags: Sequence[str] = ()) -> list[Template]:
-    """Make templates for words: those of `symbol_templates`, and spelling, and words together with tags.
+    """Make templates for words: `symbol_templates`, spelling, and pairs of a word and a tag.
 
-    They suit names, phrases and parts of speech, and are the default of the command line.
+    They suit names, phrases and parts of speech. They are the default of the command line, unless all tokens
+    are single letters.
 
     Parameters
     ----------

@@ -194,17 +194,17 @@ class Chain(Structure):
     Parameters
     ----------
     labels : sequence of str
-        Label set.
+        All labels.
     attributes : sequence of str
-        Names of attributes; the text before the first ``=`` is the group.
+        Names of attributes; the text before the first ``=`` is the group of their weights.
     pair_keys : ndarray of int64
         Sorted ``attribute * n_labels + label`` of the pairs that have a weight, all indices from 0.
     transitions : ndarray of int64
         Sorted ``from * n_labels + to`` of the transitions that have a weight; the others score 0.
     boundary : bool
-        Whether starts and ends have weights.
-    forbidden : rules of `allowed_moves`
-        Transitions of probability 0, in training and decoding.
+        Whether starts and ends of sequences have weights.
+    forbidden : None, "bio", "bioes", or list of (from, to)
+        Transitions that are not allowed, in training and prediction, as for `SequenceTagger`.
 
     Attributes
     ----------
@@ -238,8 +238,8 @@ class Chain(Structure):
         n_labels = len(self.labels)
         if n_labels > self._most_labels:
             raise DataError(
-                f"there are {n_labels} labels, but at most {self._most_labels} are allowed: memory grows "
-                f"with their {self._growth}"
+                f"there are {n_labels:,} labels, but at most {self._most_labels:,} are allowed: memory grows "
+                f"with the {self._growth} of their number"
             )
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self._forbid(as_rules(forbidden))
@@ -255,7 +255,7 @@ class Chain(Structure):
         self._mixing = mixing_steps(self.moves[0])
 
     def like(self, forbidden: Rules) -> Self:
-        """A chain with other forbidden transitions and the same weights."""
+        """Return a chain with the same weights and other forbidden transitions."""
         rules = as_rules(forbidden)
         if rules == self.forbidden:
             return self
@@ -289,13 +289,16 @@ class Chain(Structure):
         states, transitions : {"seen", "all"}
             Attribute-label pairs, and transitions, that have weights: those that occur in the training set
             (or may occur, if labels are partly known), or all.
+        boundary, forbidden
+            As for `Chain`.
         labels : sequence of str, optional
-            Label set; by default the sorted labels of `outputs`.
+            All labels; by default the sorted labels of `outputs`.
 
         Raises
         ------
         DataError
-            The training set is empty or has no labels, an option is wrong, or `encode` raises an error.
+            The training set is empty or has no labels, a parameter is invalid, or numbers of labels and
+            tokens differ.
         """
         for name, value in (("states", states), ("transitions", transitions)):
             if value not in ("seen", "all"):
@@ -334,7 +337,7 @@ class Chain(Structure):
 
     @property
     def move_keys(self) -> dict[str, IntArray]:
-        """Keys of the transitions that have weights, by parameter. These weights are the last ones."""
+        """Keys of the transitions with weights, as keyword arguments of the class; their weights are last."""
         return {"transitions": self.transitions}
 
     @classmethod
@@ -359,7 +362,7 @@ class Chain(Structure):
         Parameters
         ----------
         states, transitions : {"seen", "all"}
-            "seen": weights that at least one of the chains has. "all": as in `build`.
+            Attribute-label pairs, and transitions, that have weights: those of at least one chain, or all.
         """
         first = chains[0]
         if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
@@ -386,18 +389,18 @@ class Chain(Structure):
         return cls._ordered(labels, list(attributes), pair_keys, union, first.boundary, first.forbidden)
 
     def keep(self, which: BoolArray) -> tuple[Self, IntArray]:
-        """The chain with some of its weights, and attributes that are in one.
+        """Return a chain with a part of the weights, and without attributes that have no weight left.
 
         Parameters
         ----------
         which : ndarray of bool, shape (n_weights,)
-            Of attribute-label pairs, transitions and trigrams; starts and ends stay.
+            Whether to keep each weight. Weights of starts and ends are always kept.
 
         Returns
         -------
         chain : Chain
-        before : ndarray of int64, shape (n_weights,)
-            Numbers that its weights have here.
+        before : ndarray of int64, shape (chain.n_weights,)
+            Index that each of its weights has in this chain.
         """
         kept = np.flatnonzero(which[self._pairs])
         n, keys = self.n_labels, self.pairs.keys[kept]
@@ -442,9 +445,10 @@ class Chain(Structure):
         ]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
-        """Groups of weights: one per template, merged for tuning with `n_heldout`, and the transitions.
+        """Return the groups of weights: one per template, and the transitions with starts and ends.
 
-        Starts and ends belong to the transitions. See `templates_of` for merging.
+        With `n_heldout`, the number of sequences that tuning holds out, attributes without a value and small
+        templates share one group.
         """
         templates = templates_of(self.attributes, self.pairs.keys // self.n_labels, n_heldout)
         groups = Groups.by_name([*templates, "transitions"])
@@ -468,7 +472,7 @@ class Chain(Structure):
         ------
         DataError
             A sequence is empty, or has a wrong number of labels, an unknown label, or labels that need a
-            forbidden transition; or weights are negative, not finite or too few. The message names it.
+            forbidden transition; or weights are invalid. The message names the sequence.
         """
         lengths, indptr, columns, values = known_rows(inputs, self.names)
         if not (lengths > 0).all():
@@ -496,7 +500,7 @@ class Chain(Structure):
         labelling.check_moves(shard.offsets, self.moves)
 
     def check_lengths(self, lengths: IntArray) -> None:
-        """Raise `DataError` for the first sequence with tokens that has no allowed labelling."""
+        """Raise `DataError` if a sequence of one of these lengths has no allowed labels; 0 is accepted."""
         if self.forbidden is None:
             return
         # Rules such as "bioes" allow no labelling at all of some lengths.
@@ -505,7 +509,7 @@ class Chain(Structure):
         if bad.size:
             raise DataError(
                 f"sequence {bad[0]}: the forbidden transitions allow no labels for a sequence of length "
-                f"{lengths[bad[0]]}"
+                f"{lengths[bad[0]]:,}"
             )
 
     # --- scores and features ------------------------------------------------------------------------------
@@ -589,7 +593,7 @@ class Chain(Structure):
     def _labels_of(self, shard: ChainShard, outputs: IntArray | None = None) -> IntArray:
         labels = shard.labels if outputs is None else np.asarray(outputs)
         if labels.size != shard.n_parts or (labels.size and labels.min() < 0):
-            raise DataError("the shard has no complete labels")
+            raise DataError("the shard has no complete labels: the label of each token is needed")
         return labels
 
     # --- blocks of sequences ------------------------------------------------------------------------------
@@ -724,7 +728,7 @@ class Chain(Structure):
         return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
-        """The map v -> Cov[F] v at `w`; it keeps three arrays of shape (n_tokens, n_labels) in memory."""
+        """Return the function v -> Cov[F] v; it keeps three arrays of shape (n_tokens, n_labels)."""
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
         posteriors = []
         for block, posterior in self._posteriors(w, shard, shard.weights, within):
@@ -759,7 +763,7 @@ class Chain(Structure):
         return out
 
     def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        """Probability of each label at each token, shape (n_tokens, n_labels)."""
+        """Return the probability of each label at each token, shape (n_tokens, n_labels)."""
         self._check_room(shard, self._tables[1], 1)
         out = np.empty((shard.n_parts, self.n_labels))
         for block, posterior in self._posteriors(w, shard, np.ones(len(shard))):
@@ -769,7 +773,9 @@ class Chain(Structure):
     def segment_probability(
         self, w: FloatArray, shard: ChainShard, sequence: int, start: int, labels: Sequence[str]
     ) -> float:
-        """Probability that tokens ``start, start + 1, ...`` (from 0) of a sequence have exactly `labels`.
+        """Return the probability that tokens ``start, start + 1, ...`` of a sequence have exactly `labels`.
+
+        `sequence` and `start` are counted from 0.
 
         Raises
         ------
@@ -779,8 +785,8 @@ class Chain(Structure):
         one = shard.take([sequence])
         if not labels or start < 0 or start + len(labels) > one.n_parts:
             raise DataError(
-                f"sequence {sequence} has {one.n_parts} tokens, which does not fit {len(labels)} labels from "
-                f"token {start}"
+                f"sequence {sequence} has {one.n_parts:,} tokens: {len(labels):,} labels from token {start} "
+                "on do not fit. Tokens are counted from 0, and at least one label is needed"
             )
         allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
         for i, label in enumerate(labels):
@@ -803,7 +809,10 @@ class Chain(Structure):
     def best(
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None, within: bool = False
     ) -> tuple[IntArray, FloatArray]:
-        """Viterbi: labels of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
+        """Return the best labels, shape (n_tokens,), and their scores, shape (n_sequences,) (Viterbi).
+
+        `cost` is as for `Structure.best`. With `within`, labels agree with the shard's partial labels.
+        """
         self._check_room(shard, self._tables[0])
         under = self._under(w, shard, within=within)
         labels, best = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
@@ -830,7 +839,7 @@ class Chain(Structure):
         return labels
 
     def cost(self, shard: ChainShard, outputs: IntArray) -> FloatArray:
-        """Hamming cost: the number of tokens labelled differently."""
+        """Return the Hamming cost: the number of wrong labels in each sequence, shape (n_sequences,)."""
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
@@ -850,9 +859,9 @@ class Chain(Structure):
     def best_rescaled(
         self, w: FloatArray, shard: ChainShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        """Labels with the largest Hamming cost times margin, shape (n_tokens,), and values, (n_sequences,).
+        """Return the labels with the largest rescaled violation, shape (n_tokens,), and these values.
 
-        The time for a sequence grows as (tokens x labels)^2.
+        `Structure.best_rescaled` defines the violation. The time for a sequence grows as (tokens x labels)^2.
 
         Raises
         ------

@@ -290,7 +290,9 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
                 raise DataError(f"{_where(t, lengths)}: unknown label {choice!r}. Allowed: {names}")
             allowed[t, ids[choice]] = True
         if not allowed[t].any():
-            raise DataError(f"{_where(t, lengths)}: the set of labels is empty. Use None if unknown")
+            raise DataError(
+                f"{_where(t, lengths)}: the set of labels is empty. Use None for an unknown label"
+            )
     return Labelling(names, single_labels(allowed), allowed)
 
 
@@ -360,7 +362,7 @@ def _where(token: int, lengths: IntArray) -> str:
 
 
 class ForbiddenLabelsWarning(UserWarning):
-    """Training labels break the rules of which label may follow which (`forbidden`)."""
+    """Training labels need forbidden transitions; these sequences are skipped, or the labels ignored."""
 
 
 def named_place(sequence: int, token: int) -> str:
@@ -395,9 +397,9 @@ class LeftOut:
         rules = f"forbidden={forbidden!r:.60}"
         named = some_of(self._named, _MOST_NAMED, self._n_named)
         if self.n_skipped == self.n_sequences > 0:
-            raise DataError(f"the labels of all {self.n_sequences} sequences break {rules}: {named}")
-        skipped = [f"skipped {self.n_skipped} of {self.n_sequences} sequences"] if self.n_skipped else []
-        trimmed = [f"treated {self.n_trimmed} labels as unknown"] if self.n_trimmed else []
+            raise DataError(f"the labels of all {self.n_sequences:,} sequences break {rules}: {named}")
+        skipped = [f"skipped {self.n_skipped:,} of {self.n_sequences:,} sequences"] if self.n_skipped else []
+        trimmed = [f"treated {self.n_trimmed:,} labels as unknown"] if self.n_trimmed else []
         if told := "; ".join(skipped + trimmed):
             warn(f"some labels break {rules}; {told}: {named}", ForbiddenLabelsWarning)
 

@@ -51,17 +51,17 @@ class TrigramScores(MoveScores):
 class SecondOrderChain(Chain):
     """A second-order linear chain: the score of a label depends on the two labels before it.
 
-    It has the weights of `Chain`, and weights of trigrams. These form a group of their own, so that tuning
-    can shrink them to zero. Build a chain with `build`. Time grows as tokens x labels^3. Products with the
-    Hessian are computed by the complex step, and keep nothing in memory.
+    It has the weights of `Chain`, and weights of trigrams (three labels in a row). The trigrams are one group
+    of weights, so that tuning can shrink all of them. Build a chain with `build`. Time grows as
+    tokens x labels^3. Products with the Hessian use the complex step, and keep no arrays in memory.
 
     Parameters
     ----------
     labels, attributes, pair_keys, transitions, boundary, forbidden
         As for `Chain`.
     trigrams : ndarray of int64
-        Sorted keys, as `trigram_keys` makes them, of the trigrams that have a weight; others score 0. The
-        first label may be the start, and the last the end.
+        Sorted ``(first * n_labels + middle) * (n_labels + 1) + last`` of the trigrams that have a weight;
+        others score 0. The index n_labels is the start if it comes first, and the end if it comes last.
     """
 
     name = "second-order chain"
@@ -106,7 +106,7 @@ class SecondOrderChain(Chain):
         return {**super()._seen_moves(labelling, lengths), "trigrams": labelling.seen_trigrams(lengths)}
 
     def split_trigrams(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Indices of the labels of each trigram that has a weight; n_labels stands for the start or end."""
+        """Return first, middle and last labels of the trigrams with weights; n_labels is the start or end."""
         n = self.n_labels
         a, b, c = np.unravel_index(self.trigrams, (n + 1, n, n + 1))
         return a, b, c

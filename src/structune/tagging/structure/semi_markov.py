@@ -54,9 +54,9 @@ class SemiMarkovChain(Structure):
     """A semi-Markov chain: segmentations scored by attributes of tokens and segments, and by transitions.
 
     An output is the tag of each token: ``B-x`` for the first token of a segment with the label x, ``I-x`` for
-    its other tokens, and ``O`` outside segments. Weights are in this order: attributes of tokens, by tag;
-    attributes of last tokens and of whole segments, by label; lengths; starts; ends; transitions. Build a
-    chain with `build`. Time grows as tokens x (sum of the labels' longest segments + labels^2).
+    its other tokens, and ``O`` outside segments. The order of the weights is: attributes of tokens, by tag;
+    attributes of last tokens, then of whole segments, by label; lengths, by label; starts; ends; transitions.
+    Build a chain with `build`. Time grows as tokens x (sum of `longest` + labels^2).
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ class SemiMarkovChain(Structure):
         Largest number of tokens in a segment of each label; 1 for "O".
     attributes : three sequences of str
         Names of attributes of tokens, of last tokens, and of segments; the text before the first ``=`` is the
-        group.
+        group of their weights.
     keys : three ndarrays of int64
-        Sorted ``attribute * n + tag`` of the pairs that have a weight, n the number of tags; with labels in
-        place of tags for last tokens and segments.
+        Sorted keys of the pairs that have a weight: ``attribute * n_tags + tag`` for tokens, and
+        ``attribute * n_labels + label`` for last tokens and for segments.
     reader : SegmentReader
         Computes the attributes of segments.
     boundary : bool
-        Whether starts and ends have weights.
+        Whether starts and ends of sequences have weights.
     """
 
     name = "semi-Markov chain"
@@ -93,13 +93,13 @@ class SemiMarkovChain(Structure):
         n_labels = len(self.labels)
         if n_labels > _MOST_LABELS:
             raise DataError(
-                f"there are {n_labels} labels, but at most {_MOST_LABELS} are allowed: memory grows with "
-                "their square"
+                f"there are {n_labels:,} labels, but at most {_MOST_LABELS:,} are allowed: memory grows with "
+                "the square of their number"
             )
         if max(int(longest.max()), int(longest.sum())) > _MOST_COLUMNS:  # the sum may overflow
             raise DataError(
-                f"the longest segments of all {n_labels} labels together may have at most {_MOST_COLUMNS} "
-                f"tokens; one alone has {longest.max()}. Set a smaller max_length"
+                f"the longest segment has {longest.max():,} tokens, but the longest segments of all "
+                f"{n_labels:,} labels may have at most {_MOST_COLUMNS:,} together. Set a smaller max_length"
             )
         self.tags, self.begin = tags_of(self.labels, longest)
         self.tables = tuple(
@@ -151,7 +151,7 @@ class SemiMarkovChain(Structure):
         Raises
         ------
         DataError
-            The training set is empty, a segment is longer than `max_length`, or `encode` raises an error.
+            The training set is empty, a segment is longer than `max_length`, or a label is not BIO or BIOES.
         """
         if not len(inputs):
             raise DataError("the training set is empty: at least one sequence is needed")
@@ -224,10 +224,10 @@ class SemiMarkovChain(Structure):
         ]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
-        """Groups of weights: one per template, of tokens and of segments, and the transitions.
+        """Return the groups of weights: one per template, and the transitions with starts and ends.
 
-        Starts and ends belong to the transitions. With `n_heldout`, templates of tokens are merged for tuning
-        (see `templates_of`).
+        With `n_heldout`, the number of sequences that tuning holds out, attributes of tokens without a value
+        and small templates of tokens share one group.
         """
         attributes = [table.keys // table.n_labels for table in self.tables]
         of_tokens = templates_of(self.attributes[0], attributes[0], n_heldout)
@@ -293,7 +293,7 @@ class SemiMarkovChain(Structure):
         return _tags(self.begin, of_segment, found)
 
     def with_reader(self, **changes: Any) -> Self:
-        """A chain with another function or other gazetteers for attributes of segments."""
+        """Return a chain whose `reader` has changed fields: `function`, `gazetteers` or `words`."""
         other = copy(self)
         other.reader = replace(self.reader, **changes)
         other.__dict__.pop("_known", None)  # the gazetteers' entries are among these
@@ -447,7 +447,7 @@ class SemiMarkovChain(Structure):
     def best(
         self, w: FloatArray, shard: SegmentShard, cost: FloatArray | None = None
     ) -> tuple[IntArray, FloatArray]:
-        """Viterbi: tags of all tokens, shape (n_tokens,), and scores, shape (n_sequences,)."""
+        """Return the best tags, shape (n_tokens,), and their scores, shape (n_sequences,) (Viterbi)."""
         tags, scores = np.empty(shard.n_parts, np.int64), np.empty(len(shard))
         for block in self._blocks(w, shard, cost):
             opened = block.opened
@@ -459,11 +459,11 @@ class SemiMarkovChain(Structure):
         return tags, scores
 
     def cost(self, shard: SegmentShard, outputs: IntArray) -> FloatArray:
-        """Hamming cost: the number of tokens with another tag."""
+        """Return the Hamming cost: the number of wrong tags in each sequence, shape (n_sequences,)."""
         return wrong_tokens(self._tags_of(shard, None), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """Return tags of up to `n` best segmentations of each sequence, (n_found, length), and scores."""
+        """Return the tags, shape (n_found, length), and scores of the `n` best segmentations per sequence."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         results = []
@@ -479,7 +479,7 @@ class SemiMarkovChain(Structure):
         return results
 
     def marginals(self, w: FloatArray, shard: SegmentShard) -> FloatArray:
-        """Probability of each tag at each token, shape (n_tokens, n_tags)."""
+        """Return the probability of each tag at each token, shape (n_tokens, n_tags)."""
         blocks = self._blocks(w, shard)  # or an error, before any memory is taken
         out = np.empty((shard.n_parts, len(self.tags)))
         for block in blocks:
@@ -490,7 +490,7 @@ class SemiMarkovChain(Structure):
     def segment_probability(
         self, w: FloatArray, shard: SegmentShard, sequence: int, start: int, stop: int, label: str
     ) -> float:
-        """Probability that tokens ``start:stop`` (from 0) of a sequence are a segment with the given label.
+        """Return the probability that tokens ``start:stop`` (from 0) are a segment with the given label.
 
         Raises
         ------

@@ -161,7 +161,7 @@ def test_files(finder, tmp_path):
     assert loaded.predict(FAR) == finder.set_params(n_jobs=1).predict(FAR)
     header, arrays = read_model(tmp_path / "m.structune")
     for name, value, message in [
-        ("words_own", np.zeros((4, 5)), "'words_own' of shape"),
+        ("words_own", np.zeros((4, 5)), "the array 'words_own' has shape"),
         ("words_genes", np.full((2, 4096), 1e3), "log-probabilities of words exceed 50"),
     ]:
         save_model(tmp_path / "bad", "metagenomes", header, {**arrays, name: value})

@@ -62,7 +62,7 @@ def checked_track(track: Any, name: str, n: int, n_tracks: int | None = None) ->
     if values.shape != (n, n_tracks):
         raise DataError(f"{name}: the tracks have the shape {values.shape}, but must have {(n, n_tracks)}")
     if not np.isfinite(values).all():
-        raise DataError(f"{name}: the tracks have numbers that are not finite")
+        raise DataError(f"{name}: the tracks contain NaN or infinite numbers")
     return values
 
 
@@ -159,9 +159,10 @@ class ScoredSequence(NamedTuple):
 
 
 class ExonGraph(Structure):
-    """Structure over all sets of genes with introns on a sequence; exons lie between sites, such as donors.
+    """Structure over all sets of genes with introns on a sequence.
 
-    An output has, for each position, the column that emits it (`ExonWeights.n_columns`).
+    An output is a path: an array with the hidden state of each position, called its column. Columns are the
+    frames of coding bases and the types of introns on each strand, and the bases between genes.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ class ExonGraph(Structure):
         return Groups.by_name([name.partition(":")[0] for name in self.weight_names()])
 
     def for_prediction(self) -> ExonGraph:
-        """Return the graph with only the table of all examples."""
+        """Return the graph without the tables that only training needs."""
         if self.scaling is None:
             return self
         return ExonGraph(self.weights, Scaling(self.weights, self.scaling.tables[:1].copy()))
@@ -219,7 +220,9 @@ class ExonGraph(Structure):
         inputs : list of str, or of (str, ndarray of shape (n_positions, n_tracks))
             Nucleotides in upper or lower case; U counts as T, other IUPAC codes as N.
         outputs : list of ndarray of int, shape (n_positions,), optional
-            The column of each position, as `gene_path` returns them.
+            The column (hidden state) of each position.
+        weights : array-like, shape (n_sequences,), optional
+            Weight of each sequence in training; 1 by default.
 
         Raises
         ------
@@ -380,7 +383,7 @@ class ExonGraph(Structure):
             yield ScoredSequence(int(shard.tables[s]), shard.tracks[a:b], nodes, columns, letters, scores)
 
     def labels(self, path: Path) -> Array:
-        """The label of each position of one sequence: a row of the tables of words."""
+        """Return the label of each position of a path, as a place in `ExonWeights.labels`."""
         return np.asarray(self._rows[np.arange(path.size) % 3, path])
 
     # --- features -----------------------------------------------------------------------------------------
@@ -444,7 +447,7 @@ class ExonGraph(Structure):
         return np.cumsum(changes, axis=0, out=changes)
 
     def decoys(self, shard: ExonShard) -> FloatArray:
-        """Features at all sites, as if each were used; only windows and flanks are not zero."""
+        """Return the features of all possible sites together; only windows and flanks are not zero."""
         found, nothing = np.zeros(len(self.weights)), np.zeros((1, len(self.weights)))
         for sequence, factor in zip(self._scored(shard, nothing), shard.weights.tolist(), strict=True):
             every, around = np.ones(sequence.nodes.site_signal.size + 1), self.weights.around
@@ -480,7 +483,7 @@ class ExonGraph(Structure):
         return values
 
     def variance(self, w: FloatArray, shard: ExonShard) -> FloatArray:
-        """Expected squares, use by use: a little more than variances, where features are rare."""
+        """Return an upper bound of each feature's variance, as if its uses were independent."""
         # sum over uses j of p_j x_j^2, which is at least the variance sum_j p_j (1 - p_j) x_j^2 of uses that
         # are independent: words and sites are used once each, so squares matter for tracks and scales alone
         found = np.zeros(self.n_weights)
@@ -513,7 +516,7 @@ class ExonGraph(Structure):
         return paths, values
 
     def cost(self, shard: ExonShard, outputs: Path) -> FloatArray:
-        """The number of positions with a different label, shape (n_sequences,)."""
+        """Return the number of positions with a wrong label in each sequence, shape (n_sequences,)."""
         # the Hamming distance of labels, which do not tell strands apart
         parts = pairwise(shard.starts.tolist())
         found = [np.sum(self.labels(shard.paths[a:b]) != self.labels(outputs[a:b])) for a, b in parts]

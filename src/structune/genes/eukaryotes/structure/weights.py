@@ -336,11 +336,11 @@ class Scaling:
 
     @property
     def origin(self) -> FloatArray:
-        """Default mean of the prior: scales of 0.5, because types of evidence overlap."""
+        """Default mean of the prior: 0.5 for scales (types of evidence overlap), and 0 for deviations."""
         return np.concatenate((np.full(len(self.scales), 0.5), np.zeros(self._free.size)))
 
     def spread(self, w: Array) -> Array:
-        """Return the weights of the graph for each table, shape (n_tables, len(weights))."""
+        """Return the graph's weights by table, shape (n_tables, len(weights)), from scales and deviations."""
         # weight j by table t is w[scale of j] tables[t, j], and its deviation if it may deviate: linear in w,
         # so that `gather` is the transpose
         found = np.append(w[: len(self.scales)], 0.0)[self._scale_of] * self.tables
@@ -348,7 +348,7 @@ class Scaling:
         return found
 
     def gather(self, sums: Array, out: Array, squared: bool = False) -> None:
-        """Add sums of features by table to those of scales and deviations; of their squares if asked for."""
+        """Add feature sums by table to `out`, summed for scales and deviations; of squares if `squared`."""
         # d/dw of spread(w) . sums: by scale sum_j tables[t, j] sums[t, j], by deviation sum_t sums[t, j]
         factors = self.tables**2 if squared else self.tables
         by_weight, n = (sums * factors).sum(axis=0), len(self.scales)

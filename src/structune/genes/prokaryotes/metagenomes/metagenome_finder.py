@@ -42,15 +42,15 @@ class MetagenomeFinder(OrfFinder):
     Parameters
     ----------
     loss : {"log", "margin", "ramp"}, or a loss
-        Loss function that training minimizes. "log": negative log-probability of the annotated genes. The
-        costs of "margin" and "ramp" count wrong starts and stops.
+        Loss function that training minimizes. "log": negative log-probability of the annotated genes.
+        "margin" and "ramp": the cost of a prediction is its number of wrong and missing starts and stops.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the precision
         (inverse variance) of a Gaussian prior. A dict maps group names to numbers. By default 3 for gaps
         between genes, and 1 for other groups. 0 is allowed only for groups with an `l1` above 0.
     groups : "kind", "single", "separate", or callable
-        Groups of weights that share a regularization strength. "kind": one group per type of feature (sums
-        over words, ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps
+        Groups of weights that share a regularization strength. "kind": one group per type of feature
+        (hexamers, ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps
         between genes). "single": one group for all weights. "separate": one group per weight. A callable
         takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
@@ -86,10 +86,10 @@ class MetagenomeFinder(OrfFinder):
     graph_ : ContigGraph
         The structure of the model.
     composition_ : Composition
-        Word frequencies of the organisms.
+        Hexamer frequencies of the training organisms.
     starts_ : tuple of StartModel or None
-        For each organism, the model that chooses start codons on contigs that resemble it. None: the weights
-        choose them.
+        For each organism, the model that chooses start codons on contigs that resemble it, or None if there
+        is no such model and the weights choose them.
     skipped_ : list of Skipped
         Training genes that were skipped, with the reasons.
     coef_, penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
@@ -109,6 +109,7 @@ class MetagenomeFinder(OrfFinder):
         Parameters
         ----------
         X : list of AnnotatedSequence, or of str
+            Sequences in upper or lower case. U counts as T, and other IUPAC codes as unknown bases.
         y : list of lists of Transcript, optional
             Genes of each sequence, if X has none.
         groups : array-like, shape (n_sequences,), optional
@@ -170,7 +171,7 @@ class MetagenomeFinder(OrfFinder):
         return self
 
     def fit_shards(self, folder: Any) -> NoReturn:
-        """Not supported; raises `CapabilityError`. Examples depend on all organisms, not on one shard."""
+        """Raise `CapabilityError`: each example depends on all organisms, so one shard is not enough."""
         raise CapabilityError("a MetagenomeFinder does not train on folders of shards: use fit with genomes")
 
     def _graph(self) -> ContigGraph:

@@ -149,11 +149,11 @@ class OrfRules:
         return _by_codon(genetic_code(self.code).stop_codons) >= 0
 
     def has_stops(self, code: int) -> bool:
-        """Whether the stop codons are the same as in another genetic code, given by its NCBI number."""
+        """Return whether the genetic code with the NCBI number `code` has the same stop codons."""
         return set(genetic_code(self.code).stop_codons) == set(genetic_code(code).stop_codons)
 
     def ends(self, letters: Letters, strand: str) -> tuple[tuple[bool, bool], str]:
-        """Whether a gene goes on before and behind its letters on the contig; its start, or ``Edge``."""
+        """Return whether a gene continues before and after its letters; and its start codon, or "Edge"."""
         along = reverse_complement(letters) if strand == "-" else letters
         first, last = numbers_at(along, np.array([0, along.size - CODON]), CODON)
         kind = int(START_KIND[first])

@@ -79,7 +79,7 @@ class OrfGraph(Structure):
         return Groups.by_name([group for group, labels in self._labels.items() for _ in labels])
 
     def part(self, w: Array, name: str) -> Array:
-        """Return a view of the weights of a group."""
+        """Return a view of those of the weights `w` that belong to the group `name`, such as "codons"."""
         return w[self._slices[name]]
 
     # --- encoding -----------------------------------------------------------------------------------------
@@ -99,6 +99,8 @@ class OrfGraph(Structure):
             Nucleotides in upper or lower case; U counts as T, other IUPAC codes as N.
         outputs : list of lists of (int, int, str), optional
             Start, end (0-based, half-open) and strand of the genes of each sequence.
+        weights : array-like, shape (n_sequences,), optional
+            Weight of each sequence in training; 1 by default.
         is_open : bool
             Whether genes may continue beyond the ends of a sequence.
 
@@ -118,7 +120,7 @@ class OrfGraph(Structure):
         return shard
 
     def of_letters(self, letters: Sequence[Letters], is_open: bool, weights: Any = None) -> OrfShard:
-        """Encode letters, as `encode_letters` returns them, without outputs."""
+        """Encode sequences without outputs as a shard; `letters` are arrays from `encode_letters`."""
         weights = np.ones(len(letters)) if weights is None else weights
         return encode_frames(letters, self.rules, is_open, weights)
 
@@ -187,7 +189,7 @@ class OrfGraph(Structure):
     # --- scores -------------------------------------------------------------------------------------------
 
     def gaps(self, w: Array | None = None) -> kernels.Gaps:
-        """Scores of neighbours; zeros without weights."""
+        """Return the scores of neighboring genes, by strands and distance; all are zero without `w`."""
         w = np.zeros(self.n_weights) if w is None else w
         scores = self.part(w, "gaps").reshape(len(_NEIGHBOURS), -1)
         return kernels.Gaps(self.rules.overlap, self.gap_bins, scores)
@@ -235,7 +237,7 @@ class OrfGraph(Structure):
         return values, used, counts
 
     def variance(self, w: FloatArray, shard: OrfShard) -> FloatArray:
-        """Expected squares, use by use: a little more than variances, where features are rare."""
+        """Return an upper bound of each feature's variance, as if its uses were independent."""
         # E[F_k^2] is E[F_k] for a feature that is used at most once; of words, which are used oftener, the
         # sum of the squares of single uses is taken, as if uses were independent. It scales and preconditions
         # only.
@@ -244,7 +246,7 @@ class OrfGraph(Structure):
         return found
 
     def marginals(self, w: FloatArray, shard: OrfShard) -> FloatArray:
-        """The probability of each candidate, shape (n_candidates,)."""
+        """Return the probability that each candidate is a gene, shape (n_candidates,)."""
         return self._sums(w, shard, np.ones(len(shard)))[1]
 
     # --- decoding -----------------------------------------------------------------------------------------
@@ -263,7 +265,7 @@ class OrfGraph(Structure):
         return chosen, values + base
 
     def cost(self, shard: OrfShard, outputs: Chosen) -> FloatArray:
-        """The number of starts and stops that are in only one of the two sets, shape (n_sequences,)."""
+        """Return the number of wrong and missing starts and stops of each sequence, shape (n_sequences,)."""
         base, each = self._costs(shard)
         return base + _sums_by_sequence(shard, outputs * each)
 
