@@ -233,7 +233,11 @@ class Structure(ABC):
     def features(
         self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
-        """Add the weighted sum of F(x, y) over examples to `out`; y is `outputs` or the shard's outputs."""
+        """Add the weighted sum of F(x, y) over the examples to `out`, shape (n_weights,).
+
+        F is the feature vector, and y is `outputs`, or by default the shard's outputs. `weights` are those of
+        the examples, by default the shard's.
+        """
 
     @abstractmethod
     def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
@@ -247,7 +251,7 @@ class Structure(ABC):
         return np.asarray(self.feature_rows(shard, outputs) @ w)
 
     def constants(self, shard: Any) -> FloatArray | float:
-        """Return the part of the scores of the shard's outputs that does not depend on the weights."""
+        """Return the part of the score of each known output that does not depend on the weights, or 0."""
         return 0.0
 
     def check_shard(self, shard: Any) -> None:
@@ -468,7 +472,7 @@ def as_weights(weights: Any) -> FloatArray:
     try:
         return np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"weights must be one number per example, not {weights!r:.60}") from None
+        raise DataError(f"sample weights must be one number per example, not {weights!r:.60}") from None
 
 
 def check_weights(weights: Any, n_examples: int) -> FloatArray:
@@ -477,7 +481,7 @@ def check_weights(weights: Any, n_examples: int) -> FloatArray:
         return np.ones(n_examples)
     array = as_weights(weights)
     if array.shape != (n_examples,):
-        raise DataError(f"weights must have the shape ({n_examples},), not {array.shape}")
+        raise DataError(f"sample weights must have the shape ({n_examples},), not {array.shape}")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise DataError(f"example {bad[0]} has the weight {array[bad[0]]}, expected a finite number >= 0")

@@ -182,7 +182,7 @@ def test_plots_that_cannot_be(files, tmp_path, model, name, text, message):
         (">a\nAC\n", [], "the number of sequences is 1; give at least two"),
         (">a\nAC\n>b\nAC\n>c\nAC\n", ["--pairs"], "pairs need an even number (or --which all)"),
         (">a\nAC\n>b\nAC\n>c\nAC\n", ["--gamma", "1"], "--gamma applies to pairs only, but 3 sequences"),
-        (">a AC\n>b AC\n", [], "there are 2 names but no residues below them"),
+        (">a AC\n>b AC\n", [], "there are only headers; no sequence has residues"),
         (">a\nAC\n()\n", [], ":3: '()' is not a row of residues"),
         (">a\nAC\n>b\nA1\n", [], "b: '1' at residue 2 (from 1) is not an amino acid"),
     ],

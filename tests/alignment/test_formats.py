@@ -230,7 +230,7 @@ def test_proteins(tmp_path):
     [
         ("", "the file is empty. It should be an alignment in FASTA, A2M, A3M, Clustal, Stockholm, PHYLIP"),
         ("ACDE\n", "the file begins with 'ACDE'. It should be an alignment"),
-        (">a\nAC\n>b\nA\n", ":3: the row of 'b' has 1 columns, but should have 2 like all rows. Are"),
+        (">a\nAC\n>b\nA\n", ":3: the row of 'b' has 1 column, but should have 2 like all rows. Are"),
         (">a\nAC\n>a\nAC\n", ":3: the name 'a' is already used in line 1"),
         ("CLUSTAL\n", "there are no rows after the header"),
         ("CLUSTAL\n\na AC\nb A C\n", ":4: 'b A C' should be a name and residues, optionally"),

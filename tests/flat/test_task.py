@@ -134,7 +134,7 @@ def test_what_is_told(files, tmp_path):
     assert "'wide' varies " in run("train", "classifier", tmp_path / "wide.csv", *args).stderr
     table.assign(colour="green").to_csv(tmp_path / "green.csv", index=False)
     told = run("predict", files / "classes", tmp_path / "green.csv").stderr
-    assert "column 'colour': 100 values were not seen in training and are encoded as all zeros: green" in told
+    assert "column 'colour': encoded 100 values that training did not see as all zeros: green" in told
 
 
 def test_what_is_a_number_does_not_depend_on_the_file(tmp_path):

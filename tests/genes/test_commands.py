@@ -374,7 +374,7 @@ def test_parts_of_genes_are_told_and_marked(files, tmp_path):
     (tmp_path / "cut.fa").write_text(f">cut\n{TEST[0].sequence[sum(t.exons[0]) // 2 :]}\n")
     args = ["genes", tmp_path / "cut.fa", "-m", files / "m.structune", *QUIET]
     result = run(*args)
-    assert "cut.fa: 1 genes continue beyond an end of their sequence and are marked as" in result.stderr
+    assert "cut.fa: marked 1 gene as partial" in result.stderr
     assert ";partial=true;start_range=.,1" in result.stdout
     closed = run(*args, "--closed")
     assert (closed.stderr, "partial" in closed.stdout) == ("", False)

@@ -53,7 +53,7 @@ def test_shares_that_score_best():
 def test_what_cannot_be_averaged():
     one, other = models()
     for shares in ([0.5], [0.5, 0.6], [1.5, -0.5], [np.nan, 1.0]):
-        with pytest.raises(DataError, match="shares must be 2 numbers >= 0 with a sum of 1"):
+        with pytest.raises(DataError, match="shares must be one number >= 0 for each model, with a sum of 1"):
             average_models([one, other], shares)
     with pytest.raises(DataError, match="there are no models"):
         average_models([])

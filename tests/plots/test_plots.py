@@ -164,7 +164,7 @@ def test_plot_penalties_of_many_groups():
 
 def test_what_is_refused():
     for penalty in ([1.0, 2.0], [1.0, 2.0, 0.0], [1.0, np.nan, 1.0]):
-        with pytest.raises(DataError, match="penalty must be 3 finite numbers"):
+        with pytest.raises(DataError, match="penalty must have one finite number > 0 for each group name"):
             plot_penalties(penalty, NAMES)
     with pytest.raises(DataError, match="neither"):
         plot_tuning([{"stage": "fit"}], NAMES)

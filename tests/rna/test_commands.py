@@ -392,7 +392,7 @@ def test_reactivities(files, tmp_path, refused):
     two = run(*args, "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
     first, second = map(json.loads, two.stdout.splitlines())
     assert second["log_partition"] == one["log_partition"] != first["log_partition"]
-    told = "all.react: no reactivities for 1 sequences, which are folded without: 'a'"
+    told = "all.react: no reactivities for 1 sequence, which are folded without: 'a'"
     assert told in two.stderr
     assert "reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
     assert "record 'a': 9 reactivities in " in refused("--shape", table, stdin=">a\nACGU\n")
@@ -425,7 +425,7 @@ def test_alignments(files, tmp_path):
     assert "this file is also read" in fail(*args, "-o", tmp_path / "a.sto")
     family = "# STOCKHOLM 1.0\na GGGAAACCC\n#=GC SS_cons <<<...>>>\n//\n"
     told = run("consensus", "-m", files / "m.structune", stdin=family).stderr
-    assert "1 known structures (SS_cons) are ignored" in told
+    assert "replaced 1 known structure (SS_cons)" in told
 
 
 def test_table_of_bases(files, folder, fold):
@@ -567,7 +567,7 @@ def test_the_format_of_inputs(files, fold, refused, tmp_path):
     assert "1 sequences" in succeed("evaluate", "rna", model, tmp_path / "a.fa", *args, *QUIET)
     succeed("shard", "rna", tmp_path / "a.fa", tmp_path / "shards", "--folds", 2, *args, "-q")
     center = ["-m", tmp_path / "m", "--center", model, *QUIET]  # which shards do not depend on
-    assert "1 examples" in succeed("train", "rna", tmp_path / "shards", *center)
+    assert "1 example" in succeed("train", "rna", tmp_path / "shards", *center)
 
 
 def test_structures_that_are_not_used_are_told_once(files, tmp_path):
@@ -580,7 +580,7 @@ def test_structures_that_are_not_used_are_told_once(files, tmp_path):
     ):
         told = run(*args, *inputs, stdin=text).stderr
         assert told.count("\n") == 1
-        assert f": {n} known structures are ignored. Score them with structune score" in told
+        assert f": ignored {n} known structure{'s'[: n - 1]}. Score them with structune score" in told
     assert not run(*args, "--constraints", stdin="GGGAAACCC\n(((...)))\n").stderr
 
 
@@ -615,7 +615,7 @@ def test_what_is_left_out_is_named(files, tmp_path):
     assert "Skipped 2 sequences" in result.stdout
     assert re.search(r"tight +bases 3 and 6 .*a hairpin of 2", result.stdout)
     assert re.search(r"skipped +2 sequences", result.stdout)
-    assert re.search(r"pseudoknots +removed 3 pairs in 1 sequences", result.stdout)
+    assert re.search(r"pseudoknots +removed 3 pairs in 1 sequence", result.stdout)
     out = succeed("train", "rna", *data, "--outside", "trim")
     assert re.search(r"trimmed +removed \d pairs in 2 sequences", out)
     assert "Skipped" not in out

@@ -103,7 +103,7 @@ OUTSIDE = {
 @pytest.mark.parametrize("offence", OUTSIDE)
 def test_what_is_outside_is_skipped(offence):
     sequence, structure, _ = OUTSIDE[offence]
-    named = r"skipped 1 sequences: sequence 2 \(bases \d+ and \d+"
+    named = r"skipped 1 sequence: sequence 2 \(bases \d+ and \d+"
     with pytest.warns(OutsideSpaceWarning, match=named) as seen:
         found = folder().fit([*X[:2], sequence, *X[2:]], [*Y[:2], structure, *Y[2:]])
     assert len(seen) == 1

@@ -240,8 +240,8 @@ def test_predict_writes_what_comes_before_an_error(files, model, monkeypatch, tm
     result = run("predict", model, "-", stdin=f"{text}\nonly-one-column\n")
     assert result.exit_code == 2
     assert result.stdout == succeed("predict", model, files / "test.txt")
-    assert "the line has 1 columns" in result.stderr
-    assert "has 1 columns, but" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
+    assert "the line has 1 column" in result.stderr
+    assert "has 1 column, but" in fail("predict", model, "-", "-o", tmp_path / "out.txt", stdin="one\n")
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -342,7 +342,7 @@ def test_too_few_columns(model, tmp_path):
     for args in (["train", path, "-m", tmp_path / "m"], ["evaluate", model, path], ["predict", model, path]):
         assert "bad.txt:2: the line has 2 columns" in fail(*args)
     path.write_text("the\n")
-    assert "bad.txt has 1 columns, but the model needs at least 2 (w, pos)" in fail("predict", model, path)
+    assert "bad.txt has 1 column, but the model needs at least 2 (w, pos)" in fail("predict", model, path)
     assert "there is 1 column, but at least 2 are needed" in fail("train", path, "-m", tmp_path / "m")
     assert "no tokens" in fail("predict", model, "-", stdin="\n")
 

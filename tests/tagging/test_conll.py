@@ -78,7 +78,7 @@ def test_comments_are_tokens_unless_asked():
     [
         ("a b c\n\n-DOCSTART-\nd e\n", ("w", "pos", "y"), ":4: the line has 2 columns, but at least 3 are"),
         ("a b\na b c\n", None, ":2: the line has 3 columns, but 2 are needed (c0, c1)"),
-        ("a b\na\n", None, ":2: the line has 1 columns, but 2 are needed (c0, c1)"),
+        ("a b\na\n", None, ":2: the line has 1 column, but 2 are needed (c0, c1)"),
         ("", ("w",), ": the file has no tokens"),
         ("\n\n  \n", None, ": the file has no tokens"),
         (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: the bytes b'\xff\xfe' are not UTF-8 text"),
@@ -186,8 +186,8 @@ def test_write_text_with_predictions():
 @pytest.mark.parametrize(
     ("sentences", "message"),
     [
-        ([["O", "O"]], "column 'p' has 1 sentences, but the data have 2"),
-        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: there are 2 values, but 1 tokens"),
+        ([["O", "O"]], "column 'p' has 1 sentence, but the data have 2"),
+        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: there are 2 values, but 1 token"),
     ],
 )
 def test_columns_that_do_not_fit_are_refused(sentences, message):
@@ -232,9 +232,9 @@ def test_blocks_are_the_file(tmp_path, n_lines, packed):
 
 def test_blocks_name_lines_of_the_file():
     text = b"a B\n\nb B\n\nc\n"
-    with pytest.raises(DataError, match=":5: the line has 1 columns"):
+    with pytest.raises(DataError, match=":5: the line has 1 column"):
         list(read_conll_blocks(io.BytesIO(text), ("w", "y"), n_lines=1))
-    with pytest.raises(DataError, match=":5: the line has 1 columns, but 2 are"):
+    with pytest.raises(DataError, match=":5: the line has 1 column, but 2 are"):
         list(read_conll_blocks(io.BytesIO(text), None, n_lines=1))
     with pytest.raises(DataError, match="has no tokens"):
         list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))

@@ -355,7 +355,7 @@ def test_score(model):
     assert model.score(X, wrong, sample_weight=[1, 0, 0, 0]) == pytest.approx(2 / 3)
     with pytest.raises(DataError, match="y has labels for 3 sequences, but X has 4"):
         model.score(X, Y[:3])
-    with pytest.raises(DataError, match="sequence 1 has 1 labels, but 2 tokens"):
+    with pytest.raises(DataError, match="sequence 1 has 1 label, but 2 tokens"):
         model.score(X, [Y[0], ["D"], *Y[2:]])
     for nothing in (([], []), (X, Y, [0, 0, 0, 0])):
         with pytest.raises(DataError, match="none has tokens and a weight > 0"):

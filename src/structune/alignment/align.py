@@ -88,7 +88,7 @@ def _read_sequences(file: str) -> _Sequences:
     n_gapped = sum(a.residues != b.residues for a, b in zip(found, proteins, strict=True))
     empty, told = [protein.name for protein in proteins if not protein.residues], []
     if len(empty) == len(proteins) > 0:
-        raise DataError(f"{file}: there are {len(empty):,} names but no residues below them")
+        raise DataError(f"{file}: there are only headers; no sequence has residues")
     if n_gapped:
         told.append(f"{file}: removed the gaps from {n_gapped:,} of {len(proteins):,} sequences")
     if empty:

@@ -50,11 +50,11 @@ _STANDING = 8  # sequences that stand for a side of a merge
 
 
 class ConfidentAlignment(NamedTuple):
-    """An alignment of two proteins with the probabilities of its matches.
+    """An alignment of two sequences with the probabilities of its matches.
 
     ``rows`` are the two rows, with ``-`` for gaps. ``confidence``, shape (n_columns,), is the probability of
-    the match in each column, nan at gaps. ``posterior``, shape (n, m), has the probabilities of all matches
-    of two residues; it is None unless `posteriors` was set.
+    the match in each column, nan at gaps. ``posterior``, shape (n, m) for sequences of n and m residues, has
+    the probability of each match; it is None unless `predict_confidence` was called with posteriors=True.
     """
 
     rows: tuple[str, str]
@@ -88,8 +88,9 @@ class SequenceAligner(BlockEstimator):
         with tuning="grid". "auto" tunes one number together with the penalties. Needs a smooth loss.
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
-        "implicit" and "direct" need the log loss.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
+        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
+        loss.
     gamma : float
         Value of a correct match in predictions, relative to two residues correctly left unmatched. Higher
         values give more matches; infinity matches whatever has any probability.
@@ -113,8 +114,8 @@ class SequenceAligner(BlockEstimator):
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them again.
+        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
+        Has no effect with other tuners.
     random_state : int
         Random seed of the held-out splits.
     verbose : int

@@ -15,6 +15,7 @@ from structune.files.provenance import made_by
 from structune.files.text import (
     Lines,
     Source,
+    counted,
     distinct,
     header_name,
     one_word,
@@ -175,7 +176,8 @@ class _Rows:
             if len(row) != length:
                 raise self._lines.refuse(
                     self._first[name],
-                    f"the row of {shown(name)} has {len(row)} columns, but should have {length} like all "
+                    f"the row of {shown(name)} has {counted(len(row), 'column')}, but should have "
+                    f"{length} like all "
                     "rows. Are the sequences aligned?",
                 )
         return ProteinAlignment(list(rows), list(rows.values()))
@@ -392,7 +394,7 @@ def alignment_text(
     PHYLIP is strict if all names have at most ten characters; otherwise it is relaxed, with a warning. In all
     formats but FASTA, white space in names becomes ``_``, names with another meaning in the format get a
     ``_``, and repeated names get a number. `confidence`, one number per column, is written in Stockholm only:
-    one digit each, 9 from 0.9 on, ``.`` for nan; so is `model`.
+    one digit each, 9 for 0.9 and above, ``.`` for nan; so is `model`.
     """
     if format not in _WRITERS:
         raise DataError(f"format={format!r}: expected one of {', '.join(map(repr, _WRITERS))}")

@@ -66,7 +66,7 @@ class MultipleAlignment:
         length of the shorter one; 0 for two that were not compared.
     tree : ndarray, shape (n_sequences - 1, 4)
         Guide tree in the format of SciPy's `linkage`: UPGMA by 1 - `accuracies`, or, for many sequences, by
-        shared words.
+        shared 6-mers.
     matches : Matches
         Pairwise match probabilities from which the alignment was made.
     order : ndarray of int64, shape (n_sequences,)

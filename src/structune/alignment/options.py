@@ -62,7 +62,8 @@ class Request:
 
     multiple: bool = option(
         False,
-        help="Align all sequences of each file as one family. This is the default for 3 to 2,000 sequences.",
+        help="Align all sequences of each file as one family. This is the default for several files or a "
+        "folder, and for one file with more than two sequences (up to 2,000 per file).",
     )
     pairs: bool = option(
         False, help="Align pairs: the first sequence with the second, the third with the fourth, and so on."
@@ -110,8 +111,8 @@ class Request:
     )
     report: Path | None = option(
         None,
-        help="Write a report to this .html file: the alignments, coloured by the confidence of their "
-        "columns, identities, and the guide trees of families.",
+        help="Write a report to this .html file: alignments with columns coloured by confidence; "
+        "sequence identities; and the guide trees of families.",
         panel="Output",
     )
     jobs: int = jobs_option()

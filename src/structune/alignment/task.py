@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from structune.alignment.options import Learning, Request, Scoring
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
+from structune.files.text import counted
 
 if TYPE_CHECKING:
     from structune.alignment.aligner import SequenceAligner
@@ -96,7 +97,10 @@ class AlignmentTask(Task):
         found = read_pairs(files, model.alphabet, learning.most_pairs, model.random_state)
         pairs, rows, _, families, _ = map(list, zip(*found, strict=True))
         n_families, n_residues = len(set(families)), sum(len(x) + len(y) for x, y in pairs)
-        told = f"{len(pairs):,} pairs of {n_families:,} alignments, {n_residues:,} residues"
+        told = (
+            f"{counted(len(pairs), 'pair')} of {counted(n_families, 'alignment')}, "
+            f"{counted(n_residues, 'residue')}"
+        )
         groups = families if n_families > 1 else None
         return Examples((pairs, rows), [("data", told)], options={"groups": groups})
 
@@ -130,7 +134,9 @@ class AlignmentTask(Task):
                     progress.advance(len(block))
 
         written = model.write_blocks(blocks, writer)
-        return written, [("data", f"{len(written):,} pairs, {sum(written.n_parts):,} residues")]
+        return written, [
+            ("data", f"{counted(len(written), 'pair')}, {counted(sum(written.n_parts), 'residue')}")
+        ]
 
     def open(self, path: str, options: Scoring) -> SequenceAligner | str:
         """A model for pairs; or just `path` if families are scored (a model's, or a file of alignments)."""

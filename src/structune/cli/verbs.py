@@ -116,7 +116,8 @@ class Training:
     model: Path = option(MISSING, "--model", "-m", help="File to save the model in.", panel="Output")
     report: Path | None = option(
         None,
-        help="Write a report to this .html file: course of training, penalties, and errors on --test.",
+        help="Write a report to this .html file: training progress, penalties, and errors on "
+        "the --test data.",
         panel="Output",
     )
     plot: Path | None = option(
@@ -221,8 +222,8 @@ class Writing:
     output: str = output_option()
     report: Path | None = option(
         None,
-        help="Write a report to this .html file: summary and table of the predictions, and the output as a "
-        "file to save.",
+        help="Write a report to this .html file: a summary, a table of the predictions, and a link that "
+        "saves the output.",
         panel="Output",
     )
 
@@ -295,7 +296,7 @@ def _method(task: Task) -> click.Option:
         "implicit": "lowers the loss on held-out examples along its gradient",
         "majorize": "integrates the penalties out; needs no held-out examples, but may use them in the "
         "last step",
-        "direct": "minimizes the same objective as majorize in one step (a baseline)",
+        "direct": "minimizes the objective of majorize, with all weights counted, in one run (a baseline)",
         "grid": "tries values that all groups share, and keeps the best on held-out examples",
     }
     text = " ".join(f"{name}: {told[name]}." for name in task.methods)

@@ -9,6 +9,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
+from structune.files.text import counted
 from structune.tagging.features.attributes import KnownRows, known_rows
 from structune.tagging.tagger import SequenceTagger
 
@@ -91,7 +92,7 @@ class Tagger:
         return self.predict([self._tokens])[0]
 
     def marginal(self, y: str, pos: int) -> float:
-        """Return the probability of label `y` at token `pos`, counted from 0.
+        """Return the probability of label `y` at token `pos` (from 0) of the sequence that was set.
 
         Raises
         ------
@@ -100,15 +101,15 @@ class Tagger:
         """
         if self._marginals is None:
             (self._marginals,) = self.marginals([self._tokens])
-        if y not in self.model.classes_ or not 0 <= pos < len(self._tokens):
-            raise DataError(
-                f"there is no label {y!r} or no token {pos}. The labels are {self.model.classes_}; the "
-                f"sequence has {len(self._tokens)} tokens, counted from 0"
-            )
+        if y not in self.model.classes_:
+            raise DataError(f"there is no label {y!r}. The labels are {self.model.classes_}")
+        if not 0 <= pos < len(self._tokens):
+            n = counted(len(self._tokens), "token")
+            raise DataError(f"there is no token {pos}: the sequence has {n}, counted from 0")
         return self._marginals[pos][y]
 
     def probability(self, yseq: Any) -> float:
-        """Return the probability of a complete sequence of labels, one per token.
+        """Return the probability of all labels of the sequence that was set, one per token.
 
         Raises
         ------
@@ -118,7 +119,8 @@ class Tagger:
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):
             raise DataError(
-                f"yseq has {len(labels):,} labels, but the sequence has {len(self._tokens):,} tokens"
+                f"yseq has {counted(len(labels), 'label')}, but the sequence has "
+                f"{counted(len(self._tokens), 'token')}"
             )
         if not labels:
             return 1.0

@@ -239,11 +239,12 @@ def write_shards(
     folder : path
         New or empty folder, or one that a killed process left unfinished.
     X, y, **options
-        Examples, as for `fit` of the estimator. Examples with the same entry of `groups` get the same fold.
+        Examples, and keyword arguments of the estimator's `fit`, such as `sample_weight` and `groups`.
+        Examples of one group get the same fold.
     n_folds, random_state
-        Number of folds and random seed, see `ShardWriter`.
+        Number of folds and random seed: see `ShardWriter`.
     extra : mapping, optional
-        Further data to keep, see `ShardWriter.finish`.
+        Further data to keep: see `ShardWriter.finish`.
 
     Raises
     ------
@@ -302,11 +303,12 @@ def open_shards(folder: str | os.PathLike[str]) -> ShardFolder:
             f"{path}: the folder has format {version!r}, but this release reads {FORMAT}; write it again"
         )
     kind = find_kind(word)
-    if kind is None or kind.shard is None or not listed:
+    if kind is None or kind.shard is None:
         raise DataError(
-            f"{path}: the folder has {len(listed)} shards of type {word!r:.60}. At least one is needed, "
-            f"of one of these types: {_with_files()}"
+            f"{path}: no model type with shards has this name: {word!r:.60}. There are {_with_files()}"
         )
+    if not listed:
+        raise DataError(f"{path}: the folder has no shards. Write it again with structune shard")
     return ShardFolder(path, kind, fold, n_examples, n_parts, layout)
 
 

@@ -332,6 +332,11 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
+def counted(n: int, one: str, several: str = "") -> str:
+    """A number and its noun: "1 base", "1,200 bases"; `several` where the plural is not `one` and an s."""
+    return f"{n:,} {one if n == 1 else several or one + 's'}"
+
+
 def some_of(names: Sequence[str], most: int, n: int | None = None) -> str:
     """The first `most` names, and the number of the others; `n` is the total, by default that of `names`."""
     n_more = (len(names) if n is None else n) - most

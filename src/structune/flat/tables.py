@@ -21,7 +21,7 @@ import scipy
 from structune.cli.files import binary_source
 from structune.cli.terminal import Progress, say
 from structune.errors import DataError, ModelFileError, StructuneError
-from structune.files.text import some_of, unpacked, without_compression
+from structune.files.text import counted, some_of, unpacked, without_compression
 from structune.flat.svmlight import read_svmlight_blocks
 from structune.structure import Array, FloatArray
 
@@ -105,7 +105,7 @@ class Layout:
             if others := sorted({*column} - {*texts}):
                 n = int(column.isin(others).sum())
                 some = some_of(others, _SHOWN)
-                told = f"{n:,} values were not seen in training and are encoded as all zeros"
+                told = f"encoded {counted(n, 'value')} that training did not see as all zeros"
                 say(f"{path}, column {name!r}: {told}: {some}")
         return pandas.DataFrame(made)
 

@@ -11,6 +11,7 @@ from structune.cli.fields import option
 from structune.cli.task import Examples, NoOptions, Task
 from structune.cli.terminal import say
 from structune.errors import DataError
+from structune.files.text import counted
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -59,13 +60,16 @@ class FlatTask(Task):
             layout, X, y = read_training_tables(files, learning.target, learning.drop)
             y = self.outputs_of_column(y, str(learning.target), files[0])
             texts = sum(texts is not None for texts in layout.columns.values())
-            told = f"{len(y):,} examples, {len(layout.columns):,} columns, of which {texts:,} are text"
+            told = (
+                f"{counted(len(y), 'example')}, {counted(len(layout.columns), 'column')}, of "
+                f"which {texts:,} are text"
+            )
             return Examples((X, y), [("data", told)], header=layout.header())
         for name, value in (("--target", learning.target), ("--drop", learning.drop)):
             if value:
                 raise DataError(f"{name} works only for tables with a header, not for SVMlight files.")
         layout, X, y = read_svmlight(files)
-        told = f"{len(y):,} examples, {layout.n_features:,} features"
+        told = f"{counted(len(y), 'example')}, {counted(layout.n_features, 'feature')}"
         return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
 
     def shard(
@@ -99,7 +103,7 @@ class FlatTask(Task):
                     yield X, self.outputs(y, ", ".join(files), are_whole)
 
             written = model.write_blocks(blocks, writer, svmlight.layout.header())
-        return written, [("data", f"{len(written):,} examples of {n_features:,} features")]
+        return written, [("data", f"{counted(len(written), 'example')} of {counted(n_features, 'feature')}")]
 
     def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
         """Outputs of SVMlight files as `fit` takes them; `DataError` where no such model predicts them."""

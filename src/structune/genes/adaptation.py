@@ -40,9 +40,9 @@ def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | Prokaryot
 def adapt(finder: Finder, X: Genome, rounds: int = 20) -> GeneFinder | ProkaryoticGeneFinder:
     """Adapt a gene finder to a genome without annotation, by self-training on the genes that it finds there.
 
-    Genes with introns: each round counts words, signals and lengths anew, weighted by the probabilities of
-    all sets of genes (Baum-Welch); scales and deviations stay. Adaptation ends when the counts hardly change.
-    For genomes of more than 16 million bases, evenly spaced pieces are used.
+    Genes with introns: each round counts words of bases, signals and lengths anew, weighted by the
+    probabilities of all sets of genes (Baum-Welch); scales and deviations stay. Adaptation ends when the
+    counts hardly change. For genomes of more than 16 million bases, evenly spaced pieces are used.
 
     Bacteria and archaea: each round takes the genes found as the annotation and fits all weights to them, by
     the ramp loss, which tolerates mistakes. When at most one gene in a hundred is new, a last fit by the log

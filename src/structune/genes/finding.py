@@ -18,7 +18,7 @@ from structune.cli.terminal import Progress, say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
 from structune.files.provenance import model_name
-from structune.files.text import some_of
+from structune.files.text import counted, some_of
 from structune.genes.adaptation import adapt
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.eukaryotes.training import IN_COMMON
@@ -81,7 +81,7 @@ def find_genes(file: str, model: str | None, finding: Finding) -> int:
         _write(finder, name, file, sequences, evidence, finding, report)
     if not n_skipped:
         return 0
-    say(f"{file}: skipped {n_skipped:,} sequences")
+    say(f"{file}: skipped {counted(n_skipped, 'sequence')}")
     return _SKIPPED
 
 
@@ -263,9 +263,9 @@ def _write(
     source.check()
     evidence.tell_left()
     if n_empty:
-        say(f"{file}: {n_empty:,} sequences have no bases, and so no genes")
+        say(f"{file}: found no genes in {counted(n_empty, 'sequence')} without bases")
     if n_partial and finder.has_introns:
-        say(f"{file}: {n_partial:,} genes continue beyond an end of their sequence and are marked as partial")
+        say(f"{file}: marked {counted(n_partial, 'gene')} as partial, beyond an end of the sequence")
 
 
 # --- models -----------------------------------------------------------------------------------------------

@@ -35,18 +35,18 @@ class GeneAccuracy(NamedTuple):
 
 @dataclass(frozen=True)
 class GeneScores:
-    """Counts of annotated and predicted genes on each sequence, and the accuracies that follow from them.
+    """Counts of annotated and predicted items of `GENE_LEVELS` on each contig, and accuracies from them.
 
     A ratio 0/0 counts as 1 if nothing is annotated and nothing predicted, otherwise as 0.
 
     Attributes
     ----------
     contigs : tuple of str
-        Names of the sequences.
+        Names of the contigs.
     counts : ndarray of int64, shape (n_contigs, 4, 4)
-        For each contig and each of `GENE_LEVELS`, four numbers: annotated, predicted, annotated and found,
-        predicted and correct. The last two differ only for genes, because two predicted genes may each match
-        a transcript of one annotated gene.
+        For each contig and each of `GENE_LEVELS`, four numbers: annotated items, predicted items,
+        annotated items that were found, and predicted items that are correct. The last two differ only for
+        genes, because two predicted genes may each match a transcript of one annotated gene.
     """
 
     contigs: tuple[str, ...]

@@ -104,8 +104,8 @@ class Finding:
     code: int | None = _of_prediction(
         None,
         help="NCBI number of the genetic code, for prokaryotic models. The default is the code of the "
-        "model. With --adapt, --task or pretrained it is 4 if the sequences show that TGA is not a stop "
-        "codon.",
+        "model. With --adapt, --task or pretrained, but not with --meta, it is 4 if the sequences show "
+        "that TGA is not a stop codon.",
     )
     hints: Path | None = option(
         None,
@@ -146,7 +146,8 @@ class Finding:
     report: Path | None = option(
         None,
         panel="Output",
-        help="Write a report to this .html file: tracks and a table of the genes, and their scores.",
+        help="Write a report to this .html file: tracks of the genes, a table of the genes with their "
+        "scores, and a histogram of the scores.",
     )
     skip_bad: bool = option(
         False,

@@ -10,6 +10,7 @@ from functools import partial
 from statistics import fmean
 
 from structune.cli.reports import Report, Results
+from structune.files.text import counted
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.plots import plot_genes
 from structune.html_reports.page import Block, Section, Text, first_rows, make_table
@@ -62,8 +63,8 @@ class GeneReport(Report):
 
     def headline(self) -> str:
         n, n_skipped = self._n, self._n_skipped()
-        told = f"{_counted(n['genes'], 'gene')} on {_counted(n['sequences'], 'sequence')}"
-        told += f" ({_counted(n_skipped, 'sequence')} skipped)" if n_skipped else ""
+        told = f"{counted(n['genes'], 'gene')} on {counted(n['sequences'], 'sequence')}"
+        told += f" ({counted(n_skipped, 'sequence')} skipped)" if n_skipped else ""
         if self._scores:
             told += f", mean {self._score} {fmean(self._scores):.2f}"
         return told
@@ -124,7 +125,3 @@ class GeneReport(Report):
             table = make_table("", ["sequence"], ["bases", "genes", "coding"], self._sequences, _MOST_ROWS)
             told = first_rows(len(self._sequences), self._n["sequences"], "sequences")
             yield Section("Sequences", [*told, table])
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}" + "s" * (n != 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structune.cli.fields import option
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
+from structune.files.text import counted
 from structune.genes.options import Finding, Learning, ProkaryoticLearning, Reading, Scoring
 
 if TYPE_CHECKING:
@@ -151,7 +152,10 @@ class GenesTask(Task):
         self.advise(data, files[0])
         n_genes = sum(len({t.gene for t in each.transcripts}) for each in data)
         n_bases = sum(len(each.sequence) for each in data)
-        told = f"{n_genes:,} annotated genes on {len(data):,} sequences of {n_bases:,} bases"
+        told = (
+            f"{counted(n_genes, 'annotated gene')} on {counted(len(data), 'sequence')} of "
+            f"{counted(n_bases, 'base')}"
+        )
 
         def left_out() -> list[tuple[str, str]]:
             """How many annotated genes training skipped; those that the reader skipped are not annotated."""
@@ -183,7 +187,9 @@ class GenesTask(Task):
                     progress.advance(len(block))
 
         written = model.write_blocks(blocks, writer)
-        return written, [("data", f"{len(written):,} examples, {sum(written.n_parts):,} bases")]
+        return written, [
+            ("data", f"{counted(len(written), 'example')}, {counted(sum(written.n_parts), 'base')}")
+        ]
 
     # --- use ----------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ def average_models(models: Sequence[E], shares: Any = None) -> E:
     models = _of_one_structure(models)
     given = np.full(len(models), 1.0 / len(models)) if shares is None else np.asarray(shares, np.float64)
     if given.shape != (len(models),) or not (np.all(given >= 0.0) and np.isclose(given.sum(), 1.0)):
-        raise DataError(f"shares must be {len(models)} numbers >= 0 with a sum of 1, not {given}")
+        raise DataError(f"shares must be one number >= 0 for each model, with a sum of 1, not {given}")
     return _mean(models, given)
 
 

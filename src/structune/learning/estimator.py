@@ -98,8 +98,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them again.
+        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
+        Has no effect with other tuners.
     random_state : int
         Random seed of the held-out splits.
     verbose : int

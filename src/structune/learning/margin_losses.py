@@ -201,7 +201,7 @@ class RampLoss(DifferenceLoss):
     Parameters
     ----------
     rescaling : {"margin", "slack"}
-        Margin or slack rescaling, see `MarginLoss`. With "margin" the score of the annotated output cancels,
+        Margin or slack rescaling: see `MarginLoss`. With "margin" the score of the annotated output cancels,
         and only its costs matter.
     """
 

@@ -166,11 +166,15 @@ class Risk:
         self._passes[get_ident()] = self.passes_here + spent
 
     def map(self, function: Callable[..., Any], *columns: Sequence[Any], shared: Sequence[Any] = ()) -> Any:
-        """Return ``function(shard, *items, structure, *shared)`` per shard, with an item of each column."""
+        """Call ``function(shard, *items, structure, *shared)`` for each shard.
+
+        Results are in the order of the shards. `items` has one item of each of `columns`, which have one item
+        per shard.
+        """
         return self.executor.map(function, self._placed, *columns, shared=(self._structure, *shared))
 
     def keep(self, function: Callable[..., Any], *shared: Any) -> Sequence[Any]:
-        """Return handles of ``function(shard, structure, *shared)``; results stay where the shards are."""
+        """Call ``function(shard, structure, *shared)`` for each shard; results stay where the shards are."""
         return self.executor.keep(function, self._placed, shared=(self._structure, *shared))
 
     def _sum(self, function: Callable[..., Any], *shared: Any) -> Any:
@@ -253,7 +257,10 @@ class Risk:
         return self._sums(self.loss.concave, w)
 
     def heldout_loss(self, w: FloatArray) -> float:
-        """Return the loss on held-out data; for margin and ramp losses the cost of the predictions."""
+        """Return the loss at `w`, or, for margin and ramp losses, the cost of the predictions.
+
+        Tuning compares penalties by this number, on risks over held-out examples.
+        """
         return self.value(w) if self.smooth else self.task_cost(w)
 
     def task_cost(self, w: FloatArray) -> float:

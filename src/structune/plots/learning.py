@@ -131,7 +131,7 @@ def plot_penalties(penalty: Any, group_names: Sequence[str], path: Path = None) 
     """
     values = np.asarray(penalty, dtype=np.float64)
     if values.shape != (len(group_names),) or not np.all(np.isfinite(values) & (values > 0)):
-        raise DataError(f"penalty must be {len(group_names)} finite numbers > 0, not {penalty!r}")
+        raise DataError(f"penalty must have one finite number > 0 for each group name, not {penalty!r}")
     order = np.argsort(values, kind="stable")
     title = "penalties"
     # the extremes tell most: what is held down, and what is free

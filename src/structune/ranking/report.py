@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from structune.cli.reports import Predictions
+from structune.files.text import counted
 from structune.html_reports.page import Section, Table, Text, bars_of, make_table
 from structune.plots.figure import shortened
 from structune.ranking.letor import LetorData
@@ -47,7 +48,9 @@ class RankingReport(Predictions):
         self._n_documents += len(data)
 
     def headline(self) -> str:
-        return f"{self._n_queries:,} queries, {self._n_documents:,} documents ranked"
+        return (
+            f"{counted(self._n_queries, 'query', 'queries')}, {counted(self._n_documents, 'document')} ranked"
+        )
 
     def sections(self) -> Iterator[Section]:
         told = (

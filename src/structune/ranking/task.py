@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from structune.cli.fields import option
 from structune.cli.task import Examples, Task
 from structune.errors import DataError, ModelFileError
+from structune.files.text import counted
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -88,7 +89,10 @@ class RankingTask(Task):
         found = [with_features(data, features) for data in found]
         X, y = (np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance"))
         queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
-        told = f"{len(set(queries)):,} queries, {len(y):,} documents, {len(features):,} features"
+        told = (
+            f"{counted(len(set(queries)), 'query', 'queries')}, {counted(len(y), 'document')}, "
+            f"{counted(len(features), 'feature')}"
+        )
         return Examples((X, y, queries), [("data", told)], header=_header(features, learning.missing))
 
     def read_shards(self, folder: ShardFolder) -> Examples:
@@ -119,7 +123,12 @@ class RankingTask(Task):
                         progress.advance(len(data))
 
         written = model.write_blocks(blocks, writer, _header(features, learning.missing))
-        return written, [("data", f"{len(written):,} queries, {sum(written.n_parts):,} documents")]
+        return written, [
+            (
+                "data",
+                f"{counted(len(written), 'query', 'queries')}, {counted(sum(written.n_parts), 'document')}",
+            )
+        ]
 
     def open(self, path: str, options: Any) -> Ranker:
         model: Ranker = super().open(path, options)

@@ -56,7 +56,7 @@ def consensus(
 ) -> Consensus:
     """Predict the consensus structure of aligned sequences.
 
-    It has the nested pairs of columns that maximize the sum of probability - `threshold`.
+    It has the nested pairs of columns that maximize the sum of (probability - `threshold`).
 
     Parameters
     ----------

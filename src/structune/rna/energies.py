@@ -73,8 +73,9 @@ def _mend_stacks(stack: Any, lines: Lines, number: int) -> None:
         raise lines.refuse(number, "section stack has entries that are not numbers")
     stack[unread] = stack.T[unread]
     warn(
-        f"{lines.name}:{number}: {np.count_nonzero(unread)} entries of section stack are not numbers; used "
-        "the entries of the same stacks read from the other strand"
+        f"{lines.name}:{number}: section stack has entries that are not numbers "
+        f"({np.count_nonzero(unread)}). "
+        "The entries of the same stacks, read from the other strand, are used instead"
     )
 
 
@@ -172,7 +173,7 @@ def read_energies(source: Source) -> Energies:
         n, expected = len(numbers[name]), math.prod(shape)
         if n != expected if name in _SHAPES else n < expected:
             least = "" if name in _SHAPES else "at least "
-            raise lines.refuse(starts[name], f"section {name} has {n} numbers, expected {least}{expected}")
+            raise lines.refuse(starts[name], f"section {name} must have {least}{expected} numbers, not {n}")
     tables = {name: np.array(numbers[name]).reshape(shape) for name, shape in _SHAPES.items()}
     _mend_stacks(tables["stack"], lines, starts["stack"])
     return Energies({**tables, "Misc": np.array(numbers["Misc"])}, hairpins)

@@ -70,8 +70,9 @@ class RNAFolder(BlockEstimator):
         penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
-        "implicit" and "direct" need the log loss.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
+        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
+        loss.
     gamma : float
         Weight of a correct pair in predictions, relative to two correct unpaired bases ("mea") or to a wrong
         pair ("centroid"). A higher value predicts more pairs.
@@ -85,21 +86,23 @@ class RNAFolder(BlockEstimator):
         Allow pairs of any two bases, not only AU, CG and GU.
     max_span : int, optional
         Largest distance between the two bases of a pair. Time and memory then grow linearly with the length
-        of a sequence, instead of cubically and quadratically. Predictions of a fitted model also obey it.
+        of a sequence, instead of cubically and quadratically. A change after `fit`
+        applies to predictions. Cannot be combined with `circular` or two strands.
     circular : bool
         Whether sequences are circular, with the last base followed by the first.
     initiation : float
         Score added to a structure if a pair joins its two strands, "A&B". The default is for concentrations
-        of 1 M. For another concentration c in mol/l add 0.6 ln(c), such as -8 for 1 uM: scores of the
-        pretrained model are about 0.6 times energies in units of kT.
+        of 1 M. For another concentration c in mol/l add 0.6 ln(c), which is about -8 for 1 uM: scores
+        of the pretrained model are about 0.6 times energies in units of kT.
     features : {"contrafold", "extended"}
         Feature set. "contrafold": the 708 features of CONTRAfold. "extended": these and more types, such as
         the spans of pairs, each with its own group of weights.
     outside : {"skip", "trim", "error"}
-        How to treat training structures that the model cannot produce: with pairs of bases that cannot pair,
-        hairpins shorter than `min_hairpin`, or loops of more than 30 unpaired bases. "skip" skips the
-        sequence, "trim" removes the offending pairs, both with a warning; "error" raises an error. Pairs in
-        pseudoknots (not in round brackets) are removed by "skip" and "trim", and an error with "error".
+        How to treat training structures that the model cannot produce: with pairs of bases that cannot pair
+        or lie farther apart than `max_span`, hairpins shorter than `min_hairpin`, or bulges and internal
+        loops of more than 30 unpaired bases. "skip" skips the sequence, "trim" removes the offending pairs,
+        both with a warning; "error" raises an error. Pairs in pseudoknots (not in round brackets) are removed
+        by "skip" and "trim", and an error with "error".
     center : "pretrained" or RNAFolder, optional
         Model whose weights are the mean of the prior, instead of zero. Weights that the training structures
         do not determine then keep the values of this model. Needs ``loss="log"`` and at least the features of
@@ -108,8 +111,8 @@ class RNAFolder(BlockEstimator):
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them again.
+        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
+        Has no effect with other tuners.
     random_state : int
         Random seed of the held-out splits.
     verbose : int
@@ -190,7 +193,7 @@ class RNAFolder(BlockEstimator):
         Warns
         -----
         OutsideSpaceWarning
-            Some structures were skipped or lost pairs, see `outside`.
+            Some structures were skipped or lost pairs: see the parameter `outside` of `RNAFolder`.
         """
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
@@ -391,7 +394,8 @@ class RNAFolder(BlockEstimator):
         rows : list of str
             Aligned sequences of one family, with ``-`` for gaps, all of the same length.
         threshold : float
-            The structure maximizes the sum of probability minus `threshold` over its pairs of columns.
+            The structure maximizes the sum of (probability - `threshold`) over its pairs of columns. A higher
+            threshold gives fewer pairs.
         """
         self._require_probabilities()
         given = checked_strings(rows, "row")
@@ -402,7 +406,7 @@ class RNAFolder(BlockEstimator):
         return self._folded(X, constraints, 1, lambda rna, part: [rna.best(self.coef_, part)[0]])[0]
 
     def predict_centroid(self, X: Any, threshold: float = 0.5, constraints: Any = None) -> list[str]:
-        """Predict, for each sequence, the nested pairs that maximize the sum of probability - `threshold`.
+        """Predict, for each sequence, the nested pairs that maximize the sum of (probability - `threshold`).
 
         At 0.5 these are all pairs with a probability above 0.5: the centroid of all structures.
         """

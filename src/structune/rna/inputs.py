@@ -15,6 +15,7 @@ import numpy as np
 
 from structune.errors import DataError, warn
 from structune.files.inputs import as_list
+from structune.files.text import counted
 from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, cut_as, drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
@@ -139,7 +140,7 @@ class LeftOut:
             )
         parts = []
         if self._counts[0][0]:
-            parts.append(f"skipped {self._counts[0][0]:,} sequences: {self._some(0)}")
+            parts.append(f"skipped {counted(self._counts[0][0], 'sequence')}: {self._some(0)}")
         for k, what in ((1, "pairs in pseudoknots"), (2, "impossible pairs")):
             if self._counts[k][0]:
                 parts.append(f"removed {self._counts[k][1]:,} {what}: {self._some(k)}")

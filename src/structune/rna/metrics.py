@@ -88,7 +88,7 @@ def base_pair_scores(true: Structures, predicted: Structures, slip: int = 0) -> 
     Parameters
     ----------
     true, predicted : sequences of structures
-        Each is in dot-bracket notation, or an array with the partner of each base, from 0, -1 for none.
+        Each is in dot-bracket notation, or an array with the partner of each base (from 0; -1 if unpaired).
     slip : int
         A pair (i, j) is correct if the other structure has it, or a pair with i or j (not both) moved by at
         most `slip`. 1 is the rule of Mathews, Sabina, Zuker & Turner, J. Mol. Biol. 288:911 (1999).
@@ -326,7 +326,7 @@ def base_pair_distance(a: Structure, b: Structure) -> int:
     Parameters
     ----------
     a, b : str or array-like
-        Dot-bracket notation, or the partner of each base, from 0, -1 for none.
+        Dot-bracket notation, or the partner of each base (from 0; -1 if unpaired).
 
     Raises
     ------

@@ -28,8 +28,9 @@ _predicted, _written = partial(option, panel="Prediction"), partial(option, pane
 class Reading:
     input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
         None,
-        help="Format of the input files. plain: one sequence per line, or below a header, optionally with "
-        "its structure. By default detected from the ending of each file name, or from the first lines.",
+        help="Format of the input files. plain: one sequence per line, or below a header; its structure "
+        "may follow on the line below. By default detected from the ending of each file "
+        "name, or from the first lines.",
     )
 
 
@@ -153,7 +154,7 @@ class Wanted:
     method: Literal["mea", "viterbi", "centroid"] | None = _predicted(
         None,
         help="Structure to predict. mea: the one with maximum expected accuracy. viterbi: the most probable "
-        "one. centroid: the nested pairs that maximize the sum of probability minus --threshold. By default "
+        "one. centroid: the nested pairs that maximize the sum of (probability - --threshold). By default "
         "the method of the model: for the pretrained model centroid with threshold 1 / (1 + --gamma), "
         "usually mea for others.",
     )
@@ -235,8 +236,8 @@ class Writing:
     )
     report: Path | None = option(
         None,
-        help="Write a report to this .html file: drawings of the first structures, which show the probable "
-        "partners of each base, dot plots, a table of all sequences, and the output.",
+        help="Write a report to this .html file: drawings of the first structures with the probable "
+        "partners of each base; dot plots; a table of all sequences; and the output.",
         panel="Output",
     )
     quiet: bool = quiet_option()

@@ -168,7 +168,7 @@ def plot_structure(
     sequence : str
         Sequence. Two strands are separated by ``&``; their bases are numbered consecutively.
     structure : str or array-like of int, shape (n_bases,)
-        Structure in dot-bracket notation, or the partner of each base, from 0, -1 for none.
+        Structure in dot-bracket notation, or the partner of each base (from 0; -1 if unpaired).
     probabilities : array-like, shape (n_bases, n_bases) or (n_bases,), optional
         Base-pair probability matrix, dense or sparse, symmetric or its upper triangle; or the probability of
         each base to be as drawn. Bases are colored by probability if given, otherwise by letter.
@@ -368,7 +368,7 @@ def plot_pair_probabilities(
         Base-pair probability matrix, dense or sparse, symmetric or its upper triangle. Probabilities below
         0.001 are not drawn.
     structure : str or array-like of int, shape (n_bases,), optional
-        Structure in dot-bracket notation, or the partner of each base, from 0, -1 for none.
+        Structure in dot-bracket notation, or the partner of each base (from 0; -1 if unpaired).
     title : str, optional
     path : path, optional
         File to save the figure to; its ending sets the format. Without it, pyplot shows the figure.

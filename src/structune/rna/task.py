@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.cli.terminal import counted_from_one
+from structune.files.text import counted
 from structune.rna import options
 
 if TYPE_CHECKING:
@@ -160,15 +161,29 @@ class RNATask(Task):
         found = fit_into_space(rna, sequences, structures, model.outside, names)
         n_bases = sum(example.record.n_bases for example in examples)
         n_pairs = sum(int((partners(structure) >= 0).sum()) // 2 for structure in structures)
-        rows = [("data", f"{len(examples):,} sequences, {n_bases:,} bases, {n_pairs:,} pairs")]
+        rows = [
+            (
+                "data",
+                f"{counted(len(examples), 'sequence')}, {counted(n_bases, 'base')}, "
+                f"{counted(n_pairs, 'pair')}",
+            )
+        ]
         if found.skipped:
-            title = f"Skipped {len(found.skipped):,} sequences whose structures the model cannot produce"
+            title = (
+                f"Skipped {counted(len(found.skipped), 'sequence')} whose structures the model cannot produce"
+            )
             skipped = [(examples[s].record.name, counted_from_one(reason)) for s, reason in found.skipped]
             print_tables(names_table(title, "sequence", "reason", skipped))
-            rows.append(("skipped", f"{len(skipped):,} sequences"))
+            rows.append(("skipped", counted(len(skipped), "sequence")))
         for name, dropped in (("pseudoknots", found.unknotted), ("trimmed", found.trimmed)):
             if dropped:
-                rows.append((name, f"removed {sum(dropped.values()):,} pairs in {len(dropped):,} sequences"))
+                rows.append(
+                    (
+                        name,
+                        f"removed {counted(sum(dropped.values()), 'pair')} in "
+                        f"{counted(len(dropped), 'sequence')}",
+                    )
+                )
         by_family, heard = {"groups": groups}, (OutsideSpaceWarning,)
         return Examples((sequences, structures), rows, options=by_family, heard=heard)
 
@@ -199,7 +214,9 @@ class RNATask(Task):
                     progress.advance(len(block))
 
         written = model.write_blocks(blocks, writer)
-        return written, [("data", f"{len(written):,} sequences, {sum(written.n_parts):,} bases")]
+        return written, [
+            ("data", f"{counted(len(written), 'sequence')}, {counted(sum(written.n_parts), 'base')}")
+        ]
 
     def open(self, path: str, _: Any) -> RNAFolder:
         return options.Source(path).open()

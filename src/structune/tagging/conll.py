@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError, warn
 from structune.files.looks_like import named_by_look
-from structune.files.text import Source, line_blocks, save, source_name
+from structune.files.text import Source, counted, line_blocks, save, source_name
 from structune.running.memory import batch_memory
 from structune.structure import place_of
 from structune.tagging.column_look import AUTO, COLUMNS, METADATA, TAB, Layout, layout_of
@@ -128,12 +128,15 @@ class ConllData:
         if name in self.columns:
             raise DataError(f"there is a column {name!r} already. Choose another name")
         if len(sentences) != len(self):
-            told = f"column {name!r} has {len(sentences):,} sentences, but the data have {len(self):,}"
+            told = (
+                f"column {name!r} has {counted(len(sentences), 'sentence')}, but the data have {len(self):,}"
+            )
             raise DataError(told)
         for s, (values, length) in enumerate(zip(sentences, self.lengths, strict=True)):
             if len(values) != length:
                 raise DataError(
-                    f"column {name!r}, sentence {s}: there are {len(values)} values, but {length} tokens"
+                    f"column {name!r}, sentence {s}: there are {counted(len(values), 'value')}, but "
+                    f"{counted(length, 'token')}"
                 )
         flat = [str(value) for values in sentences for value in values]
         return replace(self, columns={**self.columns, name: flat})
@@ -428,11 +431,14 @@ class ColumnLines:
         if is_odd and (layout.names or is_wide):
             known = "CoNLL-U, which was detected, has" if layout.names else "the lines before have"
             way_out = "With --separator (separator=), lines may have different numbers of columns"
-            wrong = f"{n} columns, but {known} {n_known}. Columns are separated by {_named(layout.separator)}"
+            wrong = (
+                f"{counted(n, 'column')}, but {known} {n_known}. Columns are separated by "
+                f"{_named(layout.separator)}"
+            )
             wrong += f". {way_out if is_wide else 'Correct the line'}"
         elif is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
             least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
-            wrong = f"{n} columns, but {least}{n_wanted} are needed ({names})"
+            wrong = f"{counted(n, 'column')}, but {least}{n_wanted} are needed ({names})"
         else:
             self.n_columns = n
             return
@@ -568,7 +574,8 @@ class Reader:
             found = list(data.columns.values())
             if len(found) < len(names):
                 raise DataError(
-                    f"{read.name} has {len(found)} columns, but the model needs at least {len(names)} "
+                    f"{read.name} has {counted(len(found), 'column')}, but the model needs at least "
+                    f"{len(names)} "
                     f"({', '.join(names)})"
                 )
             called = dict(zip(_places(names, read), names, strict=True))

@@ -98,7 +98,7 @@ def _names(data: bytes, n: int) -> list[str]:
         _, length = _integers(data, place, 2)
         names.append(data[place + 8 : place + 8 + length - 1].decode(errors="surrogateescape"))
     if len(set(names)) < n:
-        raise ModelFileError("two labels or two attributes have the same name")
+        raise ModelFileError("two of its labels, or two of its attributes, have the same name")
     return names
 
 

@@ -29,9 +29,9 @@ class Learning(Format):
 
     columns: str | None = option(
         None,
-        help="Comma-separated names of the first columns; the last name is the label's. Further columns are "
-        "ignored. All lines must have the same number of columns unless --separator is given. By default "
-        "all columns are used, with the names w,y or w,pos,y or w,pos,c2,...,y.",
+        help="Comma-separated names of the first columns. The last name must be that of the label column. "
+        "Further columns are ignored. All lines must have the same number of columns unless --separator "
+        "is given. By default all columns are used, with the names w,y or w,pos,y or w,pos,c2,...,y.",
     )
     templates: str | None = option(
         None,

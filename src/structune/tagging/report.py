@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from structune.cli.reports import Predictions
+from structune.files.text import counted
 from structune.html_reports.page import Block, Fold, Section, Text, Tokens, make_table
 from structune.html_reports.pictures import Probabilities
 from structune.plots.figure import shortened
@@ -108,9 +109,9 @@ class LabelReport(Predictions):
 
     def headline(self) -> str:
         n = self._counts.total()
-        told = [f"{self._n_sentences:,} sentences", f"{n:,} tokens labeled"]
+        told = [counted(self._n_sentences, "sentence"), f"{counted(n, 'token')} labeled"]
         if self._scheme:
-            told.append(f"{self._types.total():,} segments")
+            told.append(counted(self._types.total(), "segment"))
         if self.has_probabilities:
             told.append(f"mean probability of a label {sum(self._sums.values()) / max(n, 1):.3f}")
         return ", ".join(told)

@@ -55,8 +55,9 @@ class SegmentTagger(LabelPredictions):
         penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
-        "implicit" and "direct" need the log loss.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
+        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
+        loss.
     max_length : int, optional
         Largest number of tokens in a segment; by default, that of the label's longest training segment.
         Training data with longer segments are refused.
@@ -76,8 +77,8 @@ class SegmentTagger(LabelPredictions):
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them again.
+        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
+        Has no effect with other tuners.
     random_state : int
         Random seed of the held-out splits.
     verbose : int
@@ -278,12 +279,12 @@ class SegmentTagger(LabelPredictions):
         labels, longest = header["labels"], arrays["longest"]
         readable = isinstance(labels, list) and labels and all(isinstance(label, str) for label in labels)
         if not readable or len(set(labels)) < len(labels):
-            raise ModelFileError(f"the labels are {labels!r:.60}, expected at least one and no duplicates")
+            raise ModelFileError(f"the labels must be strings without duplicates, not {labels!r:.60}")
         check_array(arrays, "longest", np.int64, (len(labels),))
         outside = [n for label, n in zip(labels, longest.tolist(), strict=True) if label == OUTSIDE]
         if longest.min() < 1 or outside not in ([], [1]):
             raise ModelFileError(
-                f"the largest segment length of a label is {longest.min()}, expected at least 1, and 1 for O"
+                "the largest segment length of a label must be at least 1, and that of O must be 1"
             )
         n_tags = len(tags_of(labels, longest)[0])
         attributes, keys = list[list[str]](), list[IntArray]()

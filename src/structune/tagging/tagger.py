@@ -67,8 +67,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
-        "implicit" and "direct" need the log loss.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
+        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
+        loss.
     states : {"seen", "all"}
         Pairs of attribute and label that have weights: those seen in training, or all.
     transitions : {"seen", "all"}
@@ -95,8 +96,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         penalties are tuned first, without the constraints. Needs the log loss and complete labels. Or a
         constraints object: `structune.learning.ValidationConstraints` sets the number of parts and the bound.
     warm_start : bool
-        Start from the weights of the previous fit, for features and labels that it had. With tuning="auto"
-        the penalties are kept too; other tuners choose them again.
+        Start from the weights of the previous fit, for features and labels that it had. With tuning="auto",
+        its penalties are kept, too. Has no effect with other tuners.
     random_state : int
         Random seed of held-out splits and validation sets.
     cv : float, int, or splitter, optional
@@ -198,7 +199,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         if (n := len(table)) > kept.size:
             sample_weight = None if sample_weight is None else check_weights(sample_weight, n)[kept]
             if groups is not None and np.shape(groups) != (n,):
-                raise DataError(f"groups has the shape {np.shape(groups)}, expected ({n},)")
+                raise DataError(f"groups must have the shape ({n},), not {np.shape(groups)}")
             groups = None if groups is None else np.asarray(groups)[kept]
             table = table.take(kept)
         chain = chain_class(self.order).build(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
+from structune.files.text import counted
 from structune.tagging.options import Format, Learning, Predicting, Top
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ TASK, SEGMENTS = TaggingTask(), SegmentsTask()
 
 
 def _sizes(n_sentences: int, n_tokens: int, n_labels: int) -> str:
-    return f"{n_sentences:,} sentences, {n_tokens:,} tokens, {n_labels} labels"
+    return f"{counted(n_sentences, 'sentence')}, {counted(n_tokens, 'token')}, {counted(n_labels, 'label')}"
 
 
 def _within_rules(

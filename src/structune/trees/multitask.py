@@ -177,7 +177,7 @@ class MultitaskEstimator(FitsOnExecutor):
         return self.model(task).predict(X, **options)
 
     def score(self, task: str, X: Any, y: Any) -> float:
-        """Return the score of the estimator of a task on labeled examples."""
+        """Score the estimator of a task on labeled examples; X and y are as in its `score`."""
         return float(self.model(task).score(X, y))
 
     def save(self, path: str | os.PathLike[str], extra: Mapping[str, Any] | None = None) -> None:

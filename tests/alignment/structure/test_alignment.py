@@ -361,7 +361,7 @@ def test_what_is_wrong_is_named(pairs, rows, message):
         ("features", "all", "features='all': expected one of"),
         ("overhangs", "none", "overhangs='none': expected 'both' or 'one'"),
         ("profile", -1, "profile=-1: expected a number of columns"),
-        *(("band", band, "expected a whole number from 1 on") for band in (0, 1.5, "10")),
+        *(("band", band, "expected a whole number >= 1, or None") for band in (0, 1.5, "10")),
     ],
 )
 def test_options_that_are_refused(name, value, message):

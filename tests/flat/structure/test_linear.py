@@ -101,8 +101,8 @@ def test_names_and_groups():
 @pytest.mark.parametrize(
     ("outputs", "message"),
     [
-        ([1.0], r"the outputs have shape \(1,\), expected"),
-        ([[1.0], [2.0]], r"the outputs have shape \(2, 1\), expected"),
+        ([1.0], r"the outputs must have the shape \(2,\), not \(1,\)"),
+        ([[1.0], [2.0]], r"the outputs must have the shape"),
         ([1.0, np.nan], "example 1: the output nan is not a finite number"),
         ([np.inf, np.nan], "example 0: the output inf"),
     ],

@@ -71,7 +71,10 @@ def test_round_trip(original):
     ("written", "message"),
     [
         ([T, U, T], "the name 'g1.t1' belongs to 2 transcripts"),
-        ([T, Transcript("c", "+", ((0, 3),), "x", "g1")], "gene 'g1' lies on two contigs or strands"),
+        (
+            [T, Transcript("c", "+", ((0, 3),), "x", "g1")],
+            "transcripts of gene 'g1' lie on several contigs or strands",
+        ),
     ],
 )
 def test_what_cannot_be_written_is_named(written, message):
@@ -191,7 +194,7 @@ def test_odd_sequences():
     (record,) = SeqIO.parse(io.StringIO(written([named])), "genbank")
     assert str(record.seq).upper() == "ACGTN"
     two = [Transcript("c", strand, ((0, 9),), strand, "g") for strand in "+-"]
-    with pytest.raises(DataError, match="gene 'g' lies on two strands"):
+    with pytest.raises(DataError, match="transcripts of gene 'g' lie on both strands"):
         written([AnnotatedSequence("c", "ATGGCCTAA", tuple(two))])
     with pytest.raises(DataError, match="there is no genetic code 99"):
         written(GENOME, 99)

@@ -304,7 +304,7 @@ def test_ctrl_c_saves_nothing_of_a_tree(files, tmp_path, monkeypatch):
 def test_what_is_wrong_is_named(files, model, along_tree, tmp_path):
     both = [files / "a.gff3", files / "b.gff3", "--sequences", files / "a.fa"]
     message = fail(*train_tree(files, *both), "-m", tmp_path / "m.structune", *QUIET)
-    assert "--sequences is given 1 times, for 2 training files." in message
+    assert "--sequences is given 1 time, for 2 training files." in message
     assert not (tmp_path / "m.structune").exists()
     path = along_tree[0]
     message = fail("evaluate", "genes", path, files / "test.gb")

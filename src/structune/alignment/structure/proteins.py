@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
+from structune.files.text import counted
 from structune.structure import FloatArray
 
 STATES = "HEC"  # helix, strand, coil
@@ -106,7 +107,10 @@ def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> 
     if states is None:
         return profile
     if len(states) != n:
-        raise DataError(f"{name}: the secondary structure has {len(states):,} letters for {n:,} residues")
+        raise DataError(
+            f"{name}: the secondary structure has {counted(len(states), 'letter')} for "
+            f"{counted(n, 'residue')}"
+        )
     for k, letter in enumerate(states):
         if letter not in _SHARES:
             raise DataError(

@@ -91,7 +91,7 @@ def _check_residues(found: str, expected: str, name: str) -> None:
 def checked_band(band: int | None) -> int | None:
     """The band as an int, checked; None for no band."""
     if band is not None and (not isinstance(band, Integral) or band < 1):
-        raise DataError(f"band={band!r}: expected a whole number from 1 on, or None")
+        raise DataError(f"band={band!r}: expected a whole number >= 1, or None")
     return None if band is None else min(int(band), _WIDEST)
 
 

@@ -37,7 +37,7 @@ class Linear(FlatStructure):
     def _encoded(self, outputs: Any, n: int) -> FloatArray:
         values = np.asarray(outputs, dtype=np.float64)
         if values.shape != (n,):
-            raise DataError(f"the outputs have shape {values.shape}, expected ({n},)")
+            raise DataError(f"the outputs must have the shape ({n},), not {values.shape}")
         for i in np.flatnonzero(~np.isfinite(values))[:1]:
             raise DataError(f"example {i}: the output {values[i]} is not a finite number")
         return values

@@ -69,8 +69,9 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
-        "implicit" and "direct" need the log loss.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
+        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
+        loss.
     center : "pretrained", GeneFinder or None
         Gene finder whose weights are the mean of the Gaussian prior. "pretrained": the common model of three
         organisms. Only its weights of scales, edges (introns and genes) and exon lengths are used; other
@@ -100,8 +101,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
     warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them again.
+        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
+        Has no effect with other tuners.
     verbose : int
         Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
     n_jobs : int, optional
@@ -357,6 +358,8 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
 
     def score(self, X: Any, y: Any = None, tracks: Any = None) -> float:
         """Return the F1 of predicted exons, from 0 to 1; an exon is correct if both its ends are.
+
+        Predicted genes that are marked as partial do not count.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ from Bio.Data import CodonTable
 from Bio.Seq import reverse_complement, translate
 
 from structune.errors import DataError
-from structune.files.text import shown, some_of
+from structune.files.text import counted, shown, some_of
 from structune.genes.formats.dna import without_u
 
 _SHOWN = 3
@@ -145,8 +145,11 @@ class Transcript:
 
 
 class Skipped(NamedTuple):
-    """A transcript that was skipped, with the reason. `span` is its start and end, 0-based and half-open, or
-    None if its parts are scattered. Across the origin of a circle, the end exceeds the sequence length."""
+    """A transcript that was skipped, with the reason.
+
+    `span` is its start and end, 0-based and half-open. If it crosses the origin of a circular sequence, the
+    end exceeds the sequence length. None if its parts lie on several contigs or strands, or are unknown.
+    """
 
     contig: str
     name: str
@@ -188,7 +191,7 @@ class AnnotatedSequence:
             if transcript.end > len(self.sequence):
                 raise DataError(
                     f"transcript {shown(transcript.name)} ends at {transcript.end:,}, but "
-                    f"{shown(self.name)} has only {len(self.sequence):,} bases"
+                    f"{shown(self.name)} has only {counted(len(self.sequence), 'base')}"
                 )
 
 

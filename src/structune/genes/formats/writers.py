@@ -40,7 +40,7 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript], model: str = "
     Each gene has a gene line, an mRNA line per transcript, and CDS lines with phases. IDs begin with
     ``gene:``, ``transcript:`` and ``CDS:``. Genes and mRNAs span the coding parts. The score of a gene is the
     best score of its transcripts. Partial genes are marked by ``partial``, ``start_range`` and ``end_range``,
-    as by NCBI. CDS lines give the genetic code as ``transl_table``. mRNA lines contain the notes. A
+    as in files of NCBI. CDS lines give the genetic code as ``transl_table``. mRNA lines contain the notes. A
     comment after the first line names the structune version and the model.
 
     Parameters
@@ -55,7 +55,7 @@ def write_gff3(target: Source, transcripts: Iterable[Transcript], model: str = "
     Raises
     ------
     DataError
-        Two transcripts have the same name, or a gene lies on two contigs or strands.
+        Two transcripts have the same name, or a gene has transcripts on several contigs or strands.
     """
     save(target, gff3_head(model) + gff3_text(transcripts))
 
@@ -74,7 +74,8 @@ def gff3_text(transcripts: Iterable[Transcript]) -> str:
             raise DataError(f"the name {shown(name)} belongs to {n} transcripts; names must be unique")
     for gene, isoforms in by_gene(given).items():
         if len({(t.contig, t.strand) for t in isoforms}) > 1:
-            raise DataError(f"gene {shown(gene)} lies on two contigs or strands; it must lie on one")
+            told = "lie on several contigs or strands. Give other genes other names"
+            raise DataError(f"transcripts of gene {shown(gene)} {told}")
         # of one transcript the line is that of the transcript: making another one takes as long as the text
         gene, whole = quote(gene, safe=_IN_NAME), _whole(isoforms) if len(isoforms) > 1 else isoforms[0]
         lines.append(_line(whole, "gene", f"ID=gene:{gene};Name={gene}{_goes_on(whole)}"))
@@ -181,7 +182,7 @@ def write_genbank(
     Raises
     ------
     DataError
-        There is no such genetic code, or a gene lies on two strands.
+        There is no such genetic code, or a gene has transcripts on both strands.
     """
     save(target, "".join(genbank_text(genome, code, model=model) for genome in genomes))
 
@@ -198,7 +199,8 @@ def genbank_text(
     record = SeqRecord(Seq(genome.sequence), id=name, name=name, description="", annotations=marks)
     for gene, isoforms in by_gene(genome.transcripts).items():
         if len({t.strand for t in isoforms}) > 1:
-            raise DataError(f"gene {shown(gene)} lies on two strands; it must lie on one")
+            told = "lie on both strands. Give other genes other names"
+            raise DataError(f"transcripts of gene {shown(gene)} {told}")
         whole = _whole(isoforms)
         short = gene if len(gene) <= _ROOM else gene.removeprefix(f"{whole.contig}.")
         record.features.append(SeqFeature(_location(whole), "gene", qualifiers={"gene": short}))

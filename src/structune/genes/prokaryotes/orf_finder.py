@@ -179,7 +179,7 @@ class OrfFinder(StructuredEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the F1 of predicted genes, from 0 to 1; a gene is correct if both its ends are.
 
-        X and y are as in `fit`.
+        Predicted genes that are marked as partial do not count. X and y are as in `fit`.
         """
         annotated = annotated_sequences(X, y)
         return exon_f1(annotated, self.predict(annotated))

@@ -55,8 +55,9 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given. None uses `penalty`.
-        "implicit" and "direct" need the log loss.
+        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
+        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
+        loss.
     code : int
         NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
     closed : bool
@@ -70,8 +71,8 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. Or a scikit-learn splitter, or its splits. An example has about five genes.
     warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto" the penalties are kept too; other
-        tuners choose them again.
+        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
+        Has no effect with other tuners.
     random_state : int
         Random seed of the held-out splits.
     verbose : int

@@ -2,7 +2,7 @@
 
 - ``implicit``: minimizes a held-out loss along its gradient in the precisions (Do, Foo & Ng 2007)
 - ``majorize``: integrates the precisions out (Foo, Do & Ng 2009), and can calibrate them by held-out loss;
-  its ``DirectTuner`` minimizes the same objective in one run
+  its ``DirectTuner`` minimizes the objective of ``count="all"`` in one run
 - ``grid``: tries values that all groups share
 """
 

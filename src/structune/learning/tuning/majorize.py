@@ -68,13 +68,13 @@ class MajorizeTuner:
         Shape and rate of the Gamma prior of each precision. By default, beta is 1 if all weights count, as in
         Foo et al. (2009), and 0.01 with the effective number of weights, so that groups can be switched off.
     count : {"auto", "all", "effective"}
-        Definition of n_j. "all": the number of weights of the group. "effective": the number of weights that
-        the data determine, n_j - C_j tr[(C + H)^-1]_jj with the Hessian H of the loss (MacKay 1992). If the
-        matrix H is too costly, there are only two updates, with the upper bound sum_i h_i / (C_j + h_i) over
-        the weights of the group, where h is the diagonal of H. "auto": "effective" if there are fewer than
-        ten labeled parts (tokens, examples) per weight; but "all" if that would need the bound and groups
-        have fewer than ten weights on average. If "all" collapses, that is, if the fit loses half of the
-        first fit's gain over w = 0, "auto" changes to "effective". For losses with kinks, "auto" means "all".
+        What n_j counts in the update. "all": all m_j weights of the group. "effective": the weights that the
+        data determine, m_j - C_j tr[(C + H)^-1]_jj with the Hessian H of the loss (MacKay 1992). If H is too
+        costly, there are only two updates, with the upper bound sum_i h_i / (C_j + h_i) over the weights of
+        the group, where h is the diagonal of H. "auto" means "effective" for smooth losses with fewer than
+        ten labeled parts (tokens, examples) per weight, unless that would need the bound and groups have
+        fewer than ten weights on average. Otherwise it means "all"; if "all" collapses, that is, if the fit
+        loses half of the first fit's gain over w = 0, smooth losses change to "effective".
     start : float, optional
         Initial precision of every group. By default 1; in regression, where features may
         have any unit, the mean square of the group's features.
@@ -91,10 +91,10 @@ class MajorizeTuner:
         Smallest noise variance in regression, as a share of the mean square of the outputs. Without it, the
         variance could vanish if there are as many weights as examples.
     calibrated : bool, optional
-        Whether to multiply all precisions at the end by the factor with the lowest held-out loss; the splits
-        must hold out at least ten examples (tokens). The update ignores that the loss is less curved at
-        larger weights, and so regularizes too much. By default, precisions are calibrated if the upper bounds
-        of the effective numbers are used, which are too high as well.
+        Whether to multiply all precisions at the end by one factor, the one with the lowest held-out loss.
+        The update ignores that the loss is less curved at larger weights, and so regularizes too much; this
+        step corrects it. It is skipped if the splits hold out fewer than ten examples (tokens). By default it
+        is done if the upper bounds above are used, because they raise the precisions further.
     """
 
     alpha: float = 0.0
@@ -367,9 +367,9 @@ def best_factor(
 class DirectTuner:
     """Tuner that minimizes ``loss + sum_j (n_j / 2 + alpha) log(1/2 |w_j|^2 + beta)`` by L-BFGS, from w = 0.
 
-    This is the baseline of Foo, Do & Ng 2009. The objective is not convex. In groups with many weights, w = 0
-    is a local minimum, which the search seldom leaves. `MajorizeTuner` has the same objective and does
-    better.
+    This is the baseline of Foo, Do & Ng 2009; w_j are the n_j weights of group j. The objective is not
+    convex. In groups with many weights, w = 0 is a local minimum, which the search seldom leaves.
+    ``MajorizeTuner(count="all")`` minimizes the same objective and does better.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ class DirectTuner:
                 warn(
                     f"most weights are practically zero: in the groups {names}, half their sum of squares is "
                     f"less than beta={self.beta:g}. tuning='direct' seldom leaves that minimum. Use a "
-                    "smaller beta, or tuning='majorize', which has the same objective",
+                    "smaller beta, or tuning='majorize', which seldom ends there",
                     CollapseWarning,
                 )
             told = {"objective": fit.objective, "log_precision": log_precision.tolist()}

@@ -163,7 +163,7 @@ def to_dot_bracket(partners: Any) -> str:
     Parameters
     ----------
     partners : array-like of int, shape (n,)
-        Partner of each base, from 0; -1 for none.
+        Partner of each base, counted from 0; -1 for unpaired bases.
 
     Raises
     ------

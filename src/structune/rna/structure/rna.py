@@ -473,7 +473,7 @@ class RNA(Structure):
         return list(self._best_sums(w, shard, [gain(gamma) for gamma in gammas], lonely))
 
     def best_centroid(self, w: FloatArray, shard: RNAShard, threshold: float = 0.5) -> IntArray:
-        """Return the partners of all bases in the structures that maximize the sum of p - threshold."""
+        """Return the partners of all bases in the structures that maximize the sum of (p - threshold)."""
         return np.asarray(self._best_sums(w, shard, [centroid(threshold)])[0])
 
     def _best_sums(self, w: FloatArray, shard: RNAShard, gains: list[Gain], lonely: bool = True) -> IntArray:

@@ -204,7 +204,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
             why = f"a hairpin of {unpaired} unpaired bases; the minimum is {space.min_hairpin}"
             found.append(Offence(i, j, why))
         elif not is_open and branches == 1 and unpaired > MAX_LOOP:
-            why = f"a loop of {unpaired} unpaired bases; the maximum is {MAX_LOOP}"
+            why = f"a bulge or internal loop of {unpaired} unpaired bases; the maximum is {MAX_LOOP}"
             found.append(Offence(i, j, why, in_long_loop=True))
 
     # One pass from left to right with a stack of open loops: a pair is judged when its right base comes, and

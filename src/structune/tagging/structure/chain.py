@@ -728,7 +728,10 @@ class Chain(Structure):
         return log_z, [block for block, fit in zip(blocks, fits.tolist(), strict=True) if not fit]
 
     def linearize(self, w: FloatArray, shard: ChainShard, within: bool = False) -> HessianProduct:
-        """Return the function v -> Cov[F] v; it keeps three arrays of shape (n_tokens, n_labels)."""
+        """Return the function v -> C v, where C is the weighted sum of the covariances of F at `w`.
+
+        The function keeps three arrays of shape (n_tokens, n_labels).
+        """
         # Forward and backward vectors stay for all products: each then costs about as much as a gradient.
         posteriors = []
         for block, posterior in self._posteriors(w, shard, shard.weights, within):

@@ -167,7 +167,7 @@ class ExonGraph(Structure):
     Parameters
     ----------
     weights : ExonWeights
-        The weights of words, signals, lengths and tracks.
+        The weights of words of bases, signals, lengths and tracks.
     scaling : Scaling, optional
         If given, training fits scales of tables and deviations from them, in place of all weights.
     """

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
+from structune.files.text import counted
 from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP, Nodes
 from structune.genes.eukaryotes.structure.weights import (
     ACCEPTOR,
@@ -293,7 +294,9 @@ def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -
             raise DataError(f"transcripts {a.name} and {b.name} overlap or touch")
     for t in ordered:
         if t.end > n:
-            raise DataError(f"transcript {t.name} ends at {t.end}, beyond the sequence of {n} bases")
+            raise DataError(
+                f"transcript {t.name} ends at {t.end}, beyond the sequence of {counted(n, 'base')}"
+            )
         if t.strand not in weights.rules.signs:
             raise DataError(
                 f"transcript {t.name} is on the strand {t.strand!r}, which the model does not have"
