@@ -137,7 +137,7 @@ def test_one_sequence(fitted):
     assert fitted.tagger_.tag() == fitted.predict_single(X[3])
     assert fitted.tagger_.marginal("P", 1) == fitted.predict_marginals_single(X[3])[1]["P"]
     for wrong in (("P", 5), ("Z", 0), ("P", -1)):
-        with pytest.raises(DataError, match="there is no (label|token)"):
+        with pytest.raises(DataError, match=r"there is no (label|token)"):
             fitted.tagger_.marginal(*wrong)
     with pytest.raises(DataError, match="yseq has 1 label, but the sequence has 5 tokens"):
         fitted.tagger_.probability(["P"])
