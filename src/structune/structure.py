@@ -255,7 +255,7 @@ class Structure(ABC):
         return 0.0
 
     def check_shard(self, shard: Any) -> None:
-        """Raise `DataError` if labeled examples from a file are damaged, as kernels trust their indices.
+        """Raise `DataError` if labeled examples from a file are damaged; kernels do not check indices.
 
         The weights of the examples have already been checked.
         """
@@ -317,9 +317,11 @@ class Structure(ABC):
     # --- second derivatives of these sums -----------------------------------------------------------------
 
     def linearize(self, w: FloatArray, shard: Any, within: bool = False) -> HessianProduct:
-        """Return the function v -> C v, where C is the weighted sum of the covariance matrices of F.
+        """Return a function that multiplies a vector by the sum of the covariance matrices of F at `w`.
 
-        The default implementation uses the complex step, which is exact to rounding.
+        Each example counts by its weight. This is the Hessian of the weighted sum of `log_partition`, and
+        `within` is as there. Structures without a method of their own use the complex step, which is exact to
+        rounding.
         """
         if not {"hessian", "complex"} <= self.capabilities:
             raise self._cannot("hessian")

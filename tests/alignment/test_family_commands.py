@@ -106,7 +106,7 @@ def test_the_sequences_of_each_of_several_files_are_a_family(families, tmp_path)
     (families / "more").mkdir()
     assert f"{families}: skipped 1 folders in this folder" in run("align", families, "-o", out, *QUIET).stderr
     told = fail("align", one, "-o", tmp_path / "x.nex", *QUIET)
-    assert "x.nex: this ending is not that of an output format. Give --format, or one of the" in told
+    assert "x.nex: no output format has this ending. Use --format, or one of the" in told
 
 
 def test_families_of_more_than_2000_sequences_are_asked_for():

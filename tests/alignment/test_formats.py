@@ -237,7 +237,7 @@ def test_proteins(tmp_path):
         ("# STOCKHOLM 1.0\na AC\n", ":2: the file ends without '//'"),
         ("# STOCKHOLM 1.0\na\n//\n", ":2: 'a' should be a name and residues"),
         ("2 3\na ACD\nb AC\n", ":3: the row of 'b' has 2 columns, but should have 3"),
-        ("2 3\na ACD\n", ":1: the next 1 lines are not 2 sequences of 3 columns"),
+        ("2 3\na ACD\n", ":1: expected 2 sequences of 3 columns from here on"),
         (PHYLIP.replace("A-", "A."), ":1: '.' in PHYLIP is ambiguous"),
         (">P1;a\nan actin\nMKV*\n", ":1: '>P1;a' is a header of PIR: convert the file to FASTA first"),
         (">a\nMKV\n>ss_pred PSIPRED\nCHC\n", ":3: '>ss_pred PSIPRED' is annotation of residues: remove"),

@@ -103,7 +103,10 @@ def test_what_is_left_out_is_counted_over_all_blocks(files, tmp_path):
     with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         done = run("shard", "rna", path, tmp_path / "f", "--quiet")
     assert "12 sequences, 108 bases" in done.stdout
-    assert f"skipped 3 sequences: {path}: record 'e0' (bases 1 and 4 (from 1): a hairpin of 2" in done.stderr
+    assert (
+        f"skipped 3 sequences: {path}: record 'e0' (bases 1 and 4 (from 1): they close a hairpin of 2"
+        in done.stderr
+    )
     assert f", {path}: record 'e1' (" in done.stderr
     assert [number for number, _ in open_shards(tmp_path / "f").model.skipped_] == [4, 9, 14]
 
@@ -113,7 +116,7 @@ def test_records_that_are_refused_are_named(files, tmp_path):
     path.write_text(f"{RNA}>bad\nGAAC\n(..)\n")
     with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         said = fail("shard", "rna", path, tmp_path / "f", "--outside", "error")
-    assert f"{path}: record 'bad': bases 1 and 4 (from 1): a hairpin of 2" in said
+    assert f"{path}: record 'bad': bases 1 and 4 (from 1): they close a hairpin of 2" in said
     path.write_text(f"{RNA}>bad\nGAAC\n(..\n")
     with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         said = fail("shard", "rna", path, tmp_path / "g")

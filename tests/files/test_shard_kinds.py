@@ -184,7 +184,7 @@ WRONG = [
     ("ranking", "offsets", lambda a: np.where(a == a[1], 0, a), "a query has no documents"),
     ("rna", "partners", lambda a: np.roll(a, 1), "no matching|not nested|cannot pair"),
     ("rna", "partners", lambda a: np.where(a >= 0, a[::-1], a), "no matching|not nested"),
-    ("rna", "letters", lambda a: np.zeros_like(a), "two bases cannot pair"),
+    ("rna", "letters", lambda a: np.zeros_like(a), "they cannot pair"),
     ("rna", "forced", lambda a: a + 1e6, "forced scores"),
     ("genes", "letters", lambda a: (a + 1) % 4, "the words do not match"),
     ("genes", "words", lambda a: a[::-1], "the words do not match"),

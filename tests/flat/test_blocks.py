@@ -190,7 +190,7 @@ def test_files_are_read_in_blocks():
         ("1 1:2\n2 1:nan\n", ":2: found '2 1:nan', .*not finite"),
         ("1 99999999999:2\n", ":1: found '1 99999999999:2'"),
         ("1 2147483647:2\n", ":1: found '1 2147483647:2', .*feature 2,147,483,647 is too high"),
-        ("1 2000000000:2\n", "feature number 2,000,000,000 is too high for 1 values"),
+        ("1 2000000000:2\n", "feature number 2,000,000,000 is too high for 1 value"),
         ("# nothing\n", "the file has no examples"),
     ],
 )

@@ -68,7 +68,7 @@ def test_svmlight(files, tmp_path, kind):
     succeed("train", kind, files / "a.svm", "-m", tmp_path / "m", *QUIET)
     assert structune.load(tmp_path / "m").n_features_in_ == 9
     result = run("predict", tmp_path / "m", "-", stdin="1 1:1 12:1\n0 2:3\n")
-    assert "ignored 1 values of features that the model does not have" in result.stderr
+    assert "ignored 1 value of features that the model does not have" in result.stderr
     assert result.stdout == succeed("predict", tmp_path / "m", "-", stdin="1 1:1\n0 2:3\n")
     succeed("shard", kind, files / "a.svm", tmp_path / "shards", "--folds", 2)
     succeed("train", kind, tmp_path / "shards", "-m", tmp_path / "n", *QUIET)
@@ -134,7 +134,7 @@ def test_what_is_told(files, tmp_path):
     assert "'wide' varies " in run("train", "classifier", tmp_path / "wide.csv", *args).stderr
     table.assign(colour="green").to_csv(tmp_path / "green.csv", index=False)
     told = run("predict", files / "classes", tmp_path / "green.csv").stderr
-    assert "column 'colour': encoded 100 values that training did not see as all zeros: green" in told
+    assert "column 'colour': all features are 0 for 100 values that training did not see: green" in told
 
 
 def test_what_is_a_number_does_not_depend_on_the_file(tmp_path):

@@ -173,7 +173,7 @@ def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
     (tmp_path / "x.fa").write_text(fasta(TEST) + ">x\nACGT-\n")
     result = run("genes", tmp_path / "x.fa", *args, 2)
     assert (result.exit_code, result.stdout) == (2, expected)
-    assert "position 5: '-' is not" in result.stderr
+    assert "position 5 (from 1): '-' is not" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -221,7 +221,7 @@ def test_what_is_left_out_is_told(files, tmp_path):
     lines = (files / "test.gff3").read_text().splitlines(keepends=True)
     lines[4] = lines[4].replace("\n", ";partial=true\n")
     (tmp_path / "x.gff3").write_text("".join(lines))
-    told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcripts: 1: incomplete (c0.t1)\n"
+    told = f"structune: {tmp_path / 'x.gff3'}: skipped 1 transcript: 1: incomplete (c0.t1)\n"
     for both in ((tmp_path / "x.gff3", files / "test.gff3"), (files / "test.gff3", tmp_path / "x.gff3")):
         assert run("evaluate", "genes", *both).stderr == told
 
@@ -231,7 +231,7 @@ def test_sequences_that_the_annotation_lacks(files, tmp_path):
     (tmp_path / "some.gff3").write_text(text.replace("c1\tstructune", "d\tstructune"))
     result = run("evaluate", "genes", tmp_path / "some.gff3", files / "test.gb")
     assert result.exit_code == 0
-    assert "3 transcripts are on sequences that the annotation lacks, the first on 'd'" in result.stderr
+    assert "the annotation lacks the sequences of 3 transcripts, the first on 'd'" in result.stderr
     (tmp_path / "all.gff3").write_text(text.replace("\nc", "\nchr"))
     message = fail("evaluate", "genes", tmp_path / "all.gff3", files / "test.gb")
     assert "the first on 'chr0'; its sequences are named 'c0'" in message
@@ -341,14 +341,14 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune", "-o", tmp_path / "x.gff3", *QUIET]
     result = run(*args, "--hints", path, "--hint-weight", 20, "--avoid", tmp_path / "rna.gff")
     assert result.exit_code == 0
-    told = f"{path}: 1 hints are ignored, because their sequences are not in the input: elsewhere"
+    told = f"{path}: ignored 1 hint, because their sequences are not in the input: elsewhere"
     assert told in result.stderr
     expected = model.predict(TEST, hints=of_each, hint_weight=20.0, avoid=[[(a, b)], [], []])
     found = read_gff3(tmp_path / "x.gff3").transcripts
     assert [exons(found.get(each.name, ())) for each in TEST] == [exons(genes) for genes in expected]
     path.with_suffix(".gtf").write_text(path.read_text().replace("c", "chr"))
     stderr = run(*args, "--hints", path.with_suffix(".gtf")).stderr
-    assert "all 11 hints are ignored, because they are on chr0, chr1, chr2, and 1 more, but" in stderr
+    assert "ignored 11 hints, that is all, because they are on chr0, chr1, chr2, and 1 more, but" in stderr
     assert "the sequences are named c0, c1, c2" in stderr
     assert "this file is also read" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]

@@ -257,7 +257,19 @@ def test_a_page_of_what_comes_before_an_error(pages, files, tmp_path):
     assert "; incomplete" in page.read_text()
     page.unlink()
     fail(*predict, wrong, "--report", page)
+    assert "can be written as" in fail(*predict, files / "new.csv", "-o", tmp_path / "a.xz", "--report", page)
     assert not page.exists()
+
+
+def test_a_page_that_cannot_be_written_hides_no_error(files, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("structune.cli.reports.write_sections_page", full)
+    given = ">a\nGGGAAACCC\n>b\nACZ\n"
+    told = run("fold", "--report", tmp_path / "a.html", "--jobs", 1, "-q", stdin=given).stderr
+    assert "the report could not be written: the disk is full" in told
+    assert "'Z'" in told.splitlines()[-1]
 
 
 def test_a_page_of_predictions_is_its_own_file(pages, files, tmp_path):

@@ -349,8 +349,8 @@ def test_inputs_of_fold_that_are_refused(refused):
     assert ":3: position 1 (from 1): '.' is not" in refused("--constraints", stdin="ACGU\n....\n....\n")
     assert ":4: expected a header '>name'" in refused("--constraints", stdin=">a\nACGU\n....\nACGU\n")
     for text, message in (
-        ("...", ":3: record 'a': constraints of length 3 for 4 bases"),
-        ("..)x", ":3: record 'a': constraint 3 (from 1): ')' has no matching '('"),
+        ("...", ":3: record 'a': the length of constraints is 3, but there are 4 bases"),
+        ("..)x", ":3: record 'a': constraints, base 3 (from 1): ')' has no matching '('"),
         ("..?.", ":3: '..?.' is neither bases nor constraints (.x|<>())"),
         ("ACJU", ":3: position 3 (from 1): 'J' is not"),
     ):
@@ -392,7 +392,7 @@ def test_reactivities(files, tmp_path, refused):
     two = run(*args, "--shape", many, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
     first, second = map(json.loads, two.stdout.splitlines())
     assert second["log_partition"] == one["log_partition"] != first["log_partition"]
-    told = "all.react: no reactivities for 1 sequence, which are folded without: 'a'"
+    told = "all.react: folded 1 sequence without reactivities: 'a'"
     assert told in two.stderr
     assert "reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
     assert "record 'a': 9 reactivities in " in refused("--shape", table, stdin=">a\nACGU\n")
@@ -403,7 +403,7 @@ def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, 
     many.write_text(">a\n0 0 0 2 2\n>b\n1 1\n>c\n1\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
     assert "all.react: 'a' has 5 reactivities for 10 bases; the last bases count as not measured" in told
-    assert "all.react: ignored reactivities with 2 names that no sequence has: 'b', 'c'" in told
+    assert "all.react: ignored the reactivities of 2 names that no sequence has: 'b', 'c'" in told
     many.write_text("1 0.5\n2 0.5\n")
     told = run("fold", "-m", files / "m.structune", "--jobs", 1, "--shape", many, stdin=text).stderr
     assert "all.react: 'a' has 2 reactivities for 10 bases" in told
@@ -539,8 +539,10 @@ def test_the_gamma_that_is_documented_is_that_of_the_model():
 def test_what_counts_counts_from_one(tmp_path, refused):
     (tmp_path / "a.dbn").write_text(">a\nGGGAAAACCC\n(((....)))\n>b\nAGGAAAACCG\n(((....)))\n")
     out = succeed("train", "rna", tmp_path / "a.dbn", "-m", tmp_path / "m", *QUIET)
-    assert "bases 1 and 10 (from 1): these two bases cannot pair" in " ".join(out.split())
-    assert "constraint 1 (from 1): '(' has no matching" in refused("--constraints", stdin=">a\nACGU\n(...\n")
+    assert "bases 1 and 10 (from 1): they cannot pair" in " ".join(out.split())
+    assert "constraints, base 1 (from 1): '(' has no matching" in refused(
+        "--constraints", stdin=">a\nACGU\n(...\n"
+    )
     assert "base 2 (from 1)" in counted_from_one("sequence 0, base 1 (from 0): found 9, expected 0 to 8")
 
 
@@ -564,7 +566,7 @@ def test_the_format_of_inputs(files, fold, refused, tmp_path):
         assert "a line of X as long as the sequence above" in refused("--constraints", stdin=text)
     model = files / "m.structune"
     assert succeed("score", tmp_path / "a.fa", "-m", model, *args).startswith("name\t")
-    assert "1 sequences" in succeed("evaluate", "rna", model, tmp_path / "a.fa", *args, *QUIET)
+    assert "1 sequence," in succeed("evaluate", "rna", model, tmp_path / "a.fa", *args, *QUIET)
     succeed("shard", "rna", tmp_path / "a.fa", tmp_path / "shards", "--folds", 2, *args, "-q")
     center = ["-m", tmp_path / "m", "--center", model, *QUIET]  # which shards do not depend on
     assert "1 example" in succeed("train", "rna", tmp_path / "shards", *center)
@@ -590,7 +592,7 @@ def test_train(files, tmp_path):
     out = succeed("train", "rna", files / "train.dbn", "--model", path, *args)
     for expected in ("helix stacking", "converged", "14 sequences", "Base pairs", "pooled slip 1"):
         assert expected in out
-    assert "3 pairs in 1 sequences" in out
+    assert "3 pairs in 1 sequence" in out
     loaded = structune.load(path)
     assert loaded.coef_ == pytest.approx(structune.load(files / "m.structune").coef_)
 
@@ -653,7 +655,7 @@ def test_training_data_that_is_refused(files, tmp_path):
     assert "test.fa: record 'h0': no structure" in fail("train", "rna", files / "test.fa", *args)
     (tmp_path / "bad.dbn").write_text(">a\nACGU\n....\n>b\nACGU\n..)\n")
     told = fail("tune", "rna", tmp_path / "bad.dbn", *args)
-    assert "bad.dbn:6: record 'b': a structure of length 3" in told
+    assert "bad.dbn:6: record 'b': the length of a structure is 3" in told
     test = ["--test", tmp_path / "bad.dbn"]
     assert "bad.dbn:6" in fail("train", "rna", files / "train.dbn", *test, *args)
     (tmp_path / "none.dbn").write_text("")
@@ -673,7 +675,7 @@ def test_evaluate(files, folder):
     assert shown["pairs"] == exact.n_true.sum()
     assert (shown["pseudoknot_pairs"], shown["sequences_with_pseudoknots"]) == (3, 1)
     assert shown["curve"] is shown["roc_area"] is None
-    for part in (f"{exact.pooled.sensitivity:.4f}", "3 pairs in 1 sequences", "Base pairs, gamma 4"):
+    for part in (f"{exact.pooled.sensitivity:.4f}", "3 pairs in 1 sequence", "Base pairs, gamma 4"):
         assert part in out
     shown = json.loads(succeed(*args, files / "test.dbn", files / "train.dbn", "--gamma", 0.25, "--json"))
     assert (shown["gamma"], shown["sequences"]) == (0.25, len(TEST) + len(TRAIN))

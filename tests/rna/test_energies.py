@@ -71,11 +71,11 @@ def test_what_has_no_energy(turner):
     assert turner.of("", "") == turner.of("ACGN", "....") == 0.0
     assert math.isinf(turner.of("GAC", "(.)"))
     assert turner.score("GGGGAAAACCCC", "((((....))))") == pytest.approx(5.4 / 0.61632, rel=1e-4)
-    with pytest.raises(DataError, match="length 3 for 4 bases"):
+    with pytest.raises(DataError, match="the length of a structure is 3, but there are 4 bases"):
         turner.of("ACGU", "...")
     with pytest.raises(DataError, match="'&' is not"):
         turner.of("GGG&CCC", "(((&)))")
-    with pytest.raises(DataError, match="a structure with &"):
+    with pytest.raises(DataError, match="a structure: &"):
         turner.of("GGGCCC", "(((&)))")
     with pytest.raises(DataError, match="pseudoknot"):
         turner.of("GGGGCCCC", "([..)].."[:8])

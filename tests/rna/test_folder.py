@@ -66,7 +66,11 @@ def test_nothing_to_predict(model):
         (["ACGU", 3], ["....", "."], "sequence 1: 3 is not a string"),
         (["ACGU", "A"], ["....", None], "structure 1: None is not a string"),
         (["ACGU"], ["....", "."], "there are 2 structures, but 1 sequences"),
-        (["ACGU", "ACGU"], ["....", "..."], "^sequence 1: a structure of length 3 for 4 bases"),
+        (
+            ["ACGU", "ACGU"],
+            ["....", "..."],
+            "^sequence 1: the length of a structure is 3, but there are 4 bases",
+        ),
     ],
 )
 def test_training_data_that_is_refused(x, y, message):
@@ -343,7 +347,7 @@ def test_constraints_that_are_refused(model):
     for given, message in (
         ("x...", "give a list of constraints"),
         (["x..."], "there are 1 constraints, but 2 sequences"),
-        ([None, "x.."], "sequence 1: constraints of length 3 for 4 bases"),
+        ([None, "x.."], "sequence 1: the length of constraints is 3, but there are 4 bases"),
         ([None, "x..?"], "sequence 1: constraint 3"),
     ):
         with pytest.raises(DataError, match=message):
@@ -527,5 +531,5 @@ def test_spans_with_a_limit(tmp_path):
     assert model.unpaired_windows("ACG", 4).shape == (0,)
     with pytest.raises(DataError, match="max_span=-1: expected a whole number >= 0, or None"):
         folder(max_span=-1).fit(X, Y)
-    with pytest.warns(OutsideSpaceWarning, match="a span of 9; the maximum is 8"):
+    with pytest.warns(OutsideSpaceWarning, match="they are 9 apart, but max_span is 8"):
         folder(max_span=8).fit(["GGGAAAACCC", *X], ["(((....)))", *Y])

@@ -188,6 +188,6 @@ def test_structures_outside_the_space(model):
 def test_judgements_that_are_refused(model):
     with pytest.raises(DataError, match="there are 1 structures, but 2 sequences"):
         model.judge(["A", "C"], ["."])
-    with pytest.raises(DataError, match="sequence 1: a structure of length 2 for 3 bases"):
+    with pytest.raises(DataError, match="sequence 1: the length of a structure is 2, but there are 3 bases"):
         model.judge(["A", "ACG"], [".", ".."])
     assert base_pair_distance("((..))[]", "(.().)..") == 3

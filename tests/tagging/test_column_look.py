@@ -193,7 +193,7 @@ def test_conllu_with_odd_numbers(ids, lengths):
         assert [n for block in blocks for n in block.lengths] == lengths
         words = [w for block in blocks for w in block.columns["form"]]
         assert words == [f"w{n}" for n in ids if n is not None]
-    joined = "token numbers restart without a blank line, which begins a sentence: 2 times"
+    joined = "token numbers restart without a blank line (2 times); a sentence begins there"
     assert (joined in str(told[0].message)) == (len(lengths) == 3)
 
 
@@ -214,7 +214,7 @@ def test_conllu_with_other_columns(columns):
 def test_other_files_that_number_tokens():
     text = "#\thttp://x [2009]\n1-2\tdu\tO\n1\tde\tA\n2\tle\tB\n2.1\tx\ty\n1\ta\tO\n"
     told = "skipped 1 line of metadata, 1 multiword token, 1 empty node; token numbers restart"
-    told += " without a blank line, which does not begin a sentence: 1"
+    told += r" without a blank line \(1 time\); no sentence begins there"
     with pytest.warns(SkippedLinesWarning, match=told):
         data = read(text, ["id", "w", "y"])
     assert data.columns["w"] == ["de", "le", "a"]

@@ -70,9 +70,10 @@ class SequenceAligner(BlockEstimator):
     ----------
     loss : {"log", "margin", "ramp", "equivalent"}, or a loss
         Loss function that training minimizes. "log": the negative log-probability of the known part of each
-        alignment. The others bound the share of known matches that are missed. "margin": convex, relative to
-        the reference alignment. "equivalent": relative to the best alignment with all known matches. "ramp":
-        the ramp loss, relative to the best alignment of all.
+        alignment. The others are upper bounds on the share of known matches that a prediction misses.
+        "margin" compares the best alignment with the reference and is convex. "equivalent" compares it with
+        the best alignment that has all known matches. "ramp" compares the best alignment with and without the
+        cost of its missed matches.
     groups : {"kind", "single", "separate"} or callable
         Groups of weights that share a regularization strength. "kind": one group per type of feature
         (substitutions, neighbours at each distance, lengths of gaps, ...). "single": one group for all
@@ -80,20 +81,21 @@ class SequenceAligner(BlockEstimator):
         of its group.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. One number, or one
-        per group name (1 for groups without a name here). By default the strengths are tuned, or 1 without
+        per group name (1 for other groups). By default the strengths are tuned, or 1 without
         tuning. 0 is allowed only for groups with an `l1` above 0.
     l1 : float, dict, or "auto"
         L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number, or one per group name (0 for groups without a name here), without tuning or
-        with tuning="grid". "auto" tunes one number together with the penalties. Needs a smooth loss.
+        to the loss. One number for all groups, or one per group name (0 for other groups). Numbers
+        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
+        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
-        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
-        loss.
+        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
+        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
+        and "direct" need the log loss.
     gamma : float
         Value of a correct match in predictions, relative to two residues correctly left unmatched. Higher
-        values give more matches; infinity matches whatever has any probability.
+        values give more matches. With infinity, only matches count.
     features : {"full", "affine"}
         Set of features. "affine": substitutions, affine gaps, terminal gaps. "full": also the classes of the
         residues around a match, the residues in gaps, lengths of gaps, and how hydrophilic the sequences are
@@ -413,15 +415,16 @@ class SequenceAligner(BlockEstimator):
             because the model may underrate the matches of close homologues. "auto" means BLOSUM62 for trained
             models of proteins, and no matrix for other models. None uses the model alone.
         all_pairs : int
-            Largest number of sequences for which all pairs are compared. For more sequences, a tree built
-            from shared words chooses the pairs: at most eight sequences from each side of each merge.
+            Largest number of sequences for which all pairs are compared. For more sequences, a guide
+            tree from shared 6-mers (for proteins, of residue classes) chooses the pairs: at most eight
+            sequences from each side of each merge.
         progress : function of int, optional
             Called with the number of sequences that were compared since the last call.
 
         Raises
         ------
         DataError
-            There are no sequences, the matrix is unknown, a number is not whole or below 0, or a sequence
+            There are no sequences, the matrix is unknown, a number is below 0 or not whole, or a sequence
             cannot be used; the message then gives its index.
         CapabilityError
             The model was not fitted by log loss.

@@ -17,7 +17,7 @@ from structune.alignment.structure.rows import AlignedPair, parse_alignment, res
 from structune.cli.terminal import say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load
-from structune.files.text import without_compression
+from structune.files.text import plural, without_compression
 
 
 class KnownPair(NamedTuple):
@@ -65,7 +65,7 @@ def read_pairs(
             "upper case"
         )
     if alone:
-        say(f"skipped {alone:,} alignments of fewer than two sequences")
+        say(f"skipped {plural(alone, 'alignment')} of fewer than two sequences")
 
 
 def _chosen(n: int, most: int | None, rng: np.random.Generator) -> Iterable[tuple[int, int]]:

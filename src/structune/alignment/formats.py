@@ -15,10 +15,10 @@ from structune.files.provenance import made_by
 from structune.files.text import (
     Lines,
     Source,
-    counted,
     distinct,
     header_name,
     one_word,
+    plural,
     save,
     shown,
     without_compression,
@@ -176,7 +176,7 @@ class _Rows:
             if len(row) != length:
                 raise self._lines.refuse(
                     self._first[name],
-                    f"the row of {shown(name)} has {counted(len(row), 'column')}, but should have "
+                    f"the row of {shown(name)} has {plural(len(row), 'column')}, but should have "
                     f"{length} like all "
                     "rows. Are the sequences aligned?",
                 )
@@ -304,7 +304,7 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
                 raise refused[0]
             raise piece.refuse(
                 number,
-                f"the next {len(rest):,} lines are not {n_rows:,} sequences of {n_columns:,} columns",
+                f"expected {plural(n_rows, 'sequence')} of {plural(n_columns, 'column')} from here on",
             )
         if any("." in row for row in found.rows):
             raise lines.refuse(

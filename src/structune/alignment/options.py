@@ -137,7 +137,7 @@ class Request:
         name = "" if self.output is None else without_compression(self.output.name.lower())
         if self.format is None and name.endswith(_OTHERS):
             raise DataError(
-                f"{self.output}: this ending is not that of an output format. Give --format, or one of the "
-                f"endings {', '.join(ENDINGS)}"
+                f"{self.output}: no output format has this ending. Use --format, or one of the endings "
+                f"{', '.join(ENDINGS)}"
             )
         return format_of(self.format, self.output, ENDINGS)

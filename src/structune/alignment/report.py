@@ -12,7 +12,7 @@ import numpy as np
 from structune.alignment.multiple import MultipleAlignment
 from structune.alignment.plots import plot_guide_tree
 from structune.cli.reports import Report, Results
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.html_reports.page import Block, Columns, Fold, Section, Text, first_rows, make_table
 from structune.html_reports.pictures import histogram, picture
 from structune.plots.figure import shortened
@@ -72,11 +72,11 @@ class AlignmentReport(Report):
             self._drawn.append(Section(title, blocks))
 
     def headline(self) -> str:
-        told = f"{self._n:,} families of {counted(self._n_sequences, 'sequence')} aligned"
+        told = f"{self._n:,} families of {plural(self._n_sequences, 'sequence')} aligned"
         if self._n == 1:
-            told = f"{self._n_sequences:,} sequences aligned in {self._n_columns:,} columns"
+            told = f"{plural(self._n_sequences, 'sequence')} aligned in {plural(self._n_columns, 'column')}"
         elif self._are_pairs:
-            told = f"{counted(self._n, 'pair')} of sequences aligned"
+            told = f"{plural(self._n, 'pair')} of sequences aligned"
         if self._n_known:
             told += f", mean column confidence {self._sum / self._n_known:.2f}"
         return told

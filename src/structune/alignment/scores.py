@@ -25,6 +25,7 @@ from structune.alignment.metrics import (
 from structune.alignment.structure.rows import identity, without_gaps
 from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
+from structune.files.text import plural
 
 if TYPE_CHECKING:
     from structune.html_reports.page import Block, Section
@@ -179,7 +180,7 @@ def score_families(model: str, references: Families, n_jobs: int) -> FamilyScore
             family = aligner.align([without_gaps(row) for row in reference.rows])
             found[name] = ProteinAlignment(reference.names, family.rows)
     if (n_more := len(found.keys() - references.keys())) and len(found) > 1:
-        say(f"{model}: skipped {n_more:,} alignments that have no known alignment of the same name")
+        say(f"{model}: skipped {plural(n_more, 'alignment')} without a known alignment of the same name")
     scores = {}
     for name, reference in references.items():
         alignment = next(iter(found.values())) if len(found) == len(references) == 1 else found.get(name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from structune.alignment.options import Learning, Request, Scoring
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 
 if TYPE_CHECKING:
     from structune.alignment.aligner import SequenceAligner
@@ -98,8 +98,8 @@ class AlignmentTask(Task):
         pairs, rows, _, families, _ = map(list, zip(*found, strict=True))
         n_families, n_residues = len(set(families)), sum(len(x) + len(y) for x, y in pairs)
         told = (
-            f"{counted(len(pairs), 'pair')} of {counted(n_families, 'alignment')}, "
-            f"{counted(n_residues, 'residue')}"
+            f"{plural(len(pairs), 'pair')} of {plural(n_families, 'alignment')}, "
+            f"{plural(n_residues, 'residue')}"
         )
         groups = families if n_families > 1 else None
         return Examples((pairs, rows), [("data", told)], options={"groups": groups})
@@ -135,7 +135,7 @@ class AlignmentTask(Task):
 
         written = model.write_blocks(blocks, writer)
         return written, [
-            ("data", f"{counted(len(written), 'pair')}, {counted(sum(written.n_parts), 'residue')}")
+            ("data", f"{plural(len(written), 'pair')}, {plural(sum(written.n_parts), 'residue')}")
         ]
 
     def open(self, path: str, options: Scoring) -> SequenceAligner | str:

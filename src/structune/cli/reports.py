@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from structune.cli.fields import given_parameters
-from structune.cli.terminal import record_table
+from structune.cli.terminal import record_table, say
+from structune.errors import StructuneError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,14 +78,21 @@ def page_at_end(path: Path | None, report: Report | None, output: Path | None) -
     if path is None or report is None:
         yield
         return
-    told = "; incomplete"
+
+    def write(told: str) -> None:
+        sections = [*report.sections(), report.results.section(output)]
+        write_sections_page(path, sections, report.headline() + told)
+
     try:
         yield
-        told = ""
-    finally:
-        if not (told and report.results.is_empty):
-            sections = [*report.sections(), report.results.section(output)]
-            write_sections_page(path, sections, report.headline() + told)
+    except BaseException:
+        if not report.results.is_empty:
+            try:
+                write("; incomplete")
+            except (OSError, StructuneError) as error:  # the first error is the one to tell
+                say(f"the report could not be written: {error}")
+        raise
+    write("")
 
 
 class Results:
@@ -108,8 +116,8 @@ class Results:
     def kept(self, name: str, texts: Iterable[str]) -> Iterator[str]:
         """Yield the same texts, and add them to the file `name`."""
         for text in texts:
-            self.add(name, text)
             yield text
+            self.add(name, text)
 
     def section(self, output: Path | None) -> Section:
         """The files, or where they are: in `output`, or on standard output."""

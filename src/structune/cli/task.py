@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -199,7 +199,7 @@ class Task:
 
     def read_shards(self, folder: ShardFolder) -> Examples:
         """Rows about a folder of shards, and the extra data that it keeps for the model file."""
-        told = counted(len(folder), "example")
+        told = plural(len(folder), "example")
         if self.parts != "examples":
             told += f", {sum(folder.n_parts):,} {self.parts}"
         return Examples((), [("data", told)], header=folder.model.extra_)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.running.progress import Bars, longest_step
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def print_tables(*tables: Table) -> None:
 
 def precisions_table(names: Sequence[str], sizes: Sequence[int], precisions: Sequence[float]) -> Table:
     """A row for each group, strongest penalty first; of many groups, the strongest and the weakest."""
-    table = new_table(f"Penalties of {counted(len(names), 'group')}", ["group"], ["weights", "L2 penalty"])
+    table = new_table(f"Penalties of {plural(len(names), 'group')}", ["group"], ["weights", "L2 penalty"])
     rows = sorted(zip(names, sizes, precisions, strict=True), key=lambda row: -row[2])
     shown = [(name, f"{size:,}", f"{precision:.4g}") for name, size, precision in rows]
     if len(shown) > _MOST_ROWS:

@@ -14,7 +14,7 @@ from rich.table import Table
 from structune.cli.task import Task
 from structune.cli.terminal import new_table
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.trees.multitask import MultitaskEstimator
 from structune.trees.task_tree import TaskTree
 
@@ -65,7 +65,7 @@ def fit_tree(
     others = {name: getattr(learning, name) for name in beside if getattr(learning, name)}
     for name, paths in others.items():
         if len(paths) != len(files):
-            told = f"--{name} is given {counted(len(paths), 'time')}, for {len(files)} training files."
+            told = f"--{name} is given {plural(len(paths), 'time')}, for {len(files)} training files."
             raise DataError(f"{told} Give it once for each file.")
     # several files may be of one leaf; what lies beside a file, such as its sequences, goes with it
     numbers: dict[str, list[int]] = {}

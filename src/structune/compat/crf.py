@@ -243,7 +243,7 @@ class CRF(Parameters):
 
     @property
     def tagger_(self) -> Tagger | None:
-        """The fitted model, with the methods of python-crfsuite's ``Tagger``; None before `fit`."""
+        """The model with the methods of python-crfsuite's ``Tagger``; None before `fit` or a model file."""
         if self._fitted is None and self.model_filename is not None and Path(self.model_filename).exists():
             path = self.model_filename
             self._fitted = Tagger(check_class(load_either(path), SequenceTagger, path, "a sequence tagger"))

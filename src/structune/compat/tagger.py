@@ -9,7 +9,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.tagging.features.attributes import KnownRows, known_rows
 from structune.tagging.tagger import SequenceTagger
 
@@ -104,7 +104,7 @@ class Tagger:
         if y not in self.model.classes_:
             raise DataError(f"there is no label {y!r}. The labels are {self.model.classes_}")
         if not 0 <= pos < len(self._tokens):
-            n = counted(len(self._tokens), "token")
+            n = plural(len(self._tokens), "token")
             raise DataError(f"there is no token {pos}: the sequence has {n}, counted from 0")
         return self._marginals[pos][y]
 
@@ -119,8 +119,8 @@ class Tagger:
         (labels,) = as_labels([yseq])
         if len(labels) != len(self._tokens):
             raise DataError(
-                f"yseq has {counted(len(labels), 'label')}, but the sequence has "
-                f"{counted(len(self._tokens), 'token')}"
+                f"yseq has {plural(len(labels), 'label')}, but the sequence has "
+                f"{plural(len(self._tokens), 'token')}"
             )
         if not labels:
             return 1.0

@@ -43,7 +43,7 @@ def _bzip2() -> Any:
 def _xz() -> Any:
     import lzma
 
-    return lzma.LZMADecompressor(memlimit=_MOST_XZ)
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_XZ)
 
 
 def _zstandard() -> Any:
@@ -332,7 +332,7 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def counted(n: int, one: str, several: str = "") -> str:
+def plural(n: int, one: str, several: str = "") -> str:
     """A number and its noun: "1 base", "1,200 bases"; `several` where the plural is not `one` and an s."""
     return f"{n:,} {one if n == 1 else several or one + 's'}"
 

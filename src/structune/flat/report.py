@@ -13,7 +13,7 @@ import numpy as np
 
 from structune.cli.reports import Predictions
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.html_reports.page import Block, Fold, Section, Text, make_table
 from structune.html_reports.pictures import Probabilities, chart
 from structune.plots.figure import ACCENT, integer_ticks
@@ -86,7 +86,7 @@ class ClassReport(RowReport):
         self._unsure = nsmallest(_MOST_UNSURE, [*self._unsure, *new])
 
     def headline(self) -> str:
-        told = f"{counted(self._n_rows, 'row')} classified"
+        told = f"{plural(self._n_rows, 'row')} classified"
         if self._model.has_probabilities:
             mean = sum(self._sums.values()) / max(self._n_rows, 1)
             told += f", mean probability of the predicted class {mean:.3f}"
@@ -147,7 +147,7 @@ class NumberReport(RowReport):
             return "0 numbers predicted"
         mean = self._sum / self._n_rows
         numbers = f"mean {mean:.6g}, from {self._low:.6g} to {self._high:.6g}"
-        return f"{counted(self._n_rows, 'number')} predicted, {numbers}"
+        return f"{plural(self._n_rows, 'number')} predicted, {numbers}"
 
     def sections(self) -> Iterator[Section]:
         def draw(axes: Axes) -> None:

@@ -21,7 +21,7 @@ import scipy
 from structune.cli.files import binary_source
 from structune.cli.terminal import Progress, say
 from structune.errors import DataError, ModelFileError, StructuneError
-from structune.files.text import counted, some_of, unpacked, without_compression
+from structune.files.text import plural, some_of, unpacked, without_compression
 from structune.flat.svmlight import read_svmlight_blocks
 from structune.structure import Array, FloatArray
 
@@ -89,7 +89,7 @@ class Layout:
                 rows.resize(rows.shape[0], width)
             X = scipy.sparse.vstack([rows for rows, _ in found], format="csr")
             if outside := X[:, : self.first].nnz + X[:, end:].nnz:
-                say(f"{path}: ignored {outside:,} values of features that the model does not have.")
+                say(f"{path}: ignored {plural(outside, 'value')} of features that the model does not have.")
             yield path, scipy.sparse.csr_array(X[:, self.first : end]), np.concatenate([y for _, y in found])
 
     def _features(self, table: pandas.DataFrame, path: str) -> pandas.DataFrame:
@@ -105,7 +105,7 @@ class Layout:
             if others := sorted({*column} - {*texts}):
                 n = int(column.isin(others).sum())
                 some = some_of(others, _SHOWN)
-                told = f"encoded {counted(n, 'value')} that training did not see as all zeros"
+                told = f"all features are 0 for {plural(n, 'value')} that training did not see"
                 say(f"{path}, column {name!r}: {told}: {some}")
         return pandas.DataFrame(made)
 
@@ -294,9 +294,9 @@ class SvmlightFiles:
             yield X, y
         if end - first > max(_MOST_FEATURES, _MOST_FEATURES_A_VALUE * n_values):
             raise DataError(
-                f"{', '.join(self.paths)}: feature number {end - 1:,} is too high for {n_values:,} values. "
-                f"Above {_MOST_FEATURES:,} features, at most {_MOST_FEATURES_A_VALUE} per value are "
-                "allowed. Number the features without large gaps."
+                f"{', '.join(self.paths)}: feature number {end - 1:,} is too high for "
+                f"{plural(n_values, 'value')}. Above {_MOST_FEATURES:,} features, at most "
+                f"{_MOST_FEATURES_A_VALUE} per value are allowed. Number the features without large gaps."
             )
         self.layout = Layout(first=first, n_features=end - first)
 

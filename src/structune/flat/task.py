@@ -11,7 +11,7 @@ from structune.cli.fields import option
 from structune.cli.task import Examples, NoOptions, Task
 from structune.cli.terminal import say
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -31,7 +31,9 @@ class Learning(NoOptions):
         help="Column to predict, in tables with a header. All other columns are features.",
     )
     drop: tuple[str, ...] = option(
-        (), metavar="NAME", help="Column to ignore, such as a name; may be given several times."
+        (),
+        metavar="NAME",
+        help="Name of a column to ignore, such as one with identifiers. May be given several times.",
     )
 
 
@@ -61,7 +63,7 @@ class FlatTask(Task):
             y = self.outputs_of_column(y, str(learning.target), files[0])
             texts = sum(texts is not None for texts in layout.columns.values())
             told = (
-                f"{counted(len(y), 'example')}, {counted(len(layout.columns), 'column')}, of "
+                f"{plural(len(y), 'example')}, {plural(len(layout.columns), 'column')}, of "
                 f"which {texts:,} are text"
             )
             return Examples((X, y), [("data", told)], header=layout.header())
@@ -69,7 +71,7 @@ class FlatTask(Task):
             if value:
                 raise DataError(f"{name} works only for tables with a header, not for SVMlight files.")
         layout, X, y = read_svmlight(files)
-        told = f"{counted(len(y), 'example')}, {counted(layout.n_features, 'feature')}"
+        told = f"{plural(len(y), 'example')}, {plural(layout.n_features, 'feature')}"
         return Examples((X, self.outputs(y, files[0])), [("data", told)], header=layout.header())
 
     def shard(
@@ -103,7 +105,7 @@ class FlatTask(Task):
                     yield X, self.outputs(y, ", ".join(files), are_whole)
 
             written = model.write_blocks(blocks, writer, svmlight.layout.header())
-        return written, [("data", f"{counted(len(written), 'example')} of {counted(n_features, 'feature')}")]
+        return written, [("data", f"{plural(len(written), 'example')} of {plural(n_features, 'feature')}")]
 
     def outputs(self, y: Any, name: str, are_whole: bool | None = None) -> Any:
         """Outputs of SVMlight files as `fit` takes them; `DataError` where no such model predicts them."""
@@ -139,11 +141,11 @@ class FlatTask(Task):
 
         heading, n_before = "row\tprediction" + self.more_columns(model) + "\n", 0
         for _, X, _ in Layout.of_header(model.extra_, "the model").read(files, with_outputs=False):
-            found = self.found(model, X)
-            if report is not None:
-                report.add(X, *found)
+            found = self.predictions(model, X)
             rows = enumerate(self.rows(*found), n_before + 1)
             yield heading + "".join(f"{number}\t{row}\n" for number, row in rows)
+            if report is not None:
+                report.add(X, *found)
             heading, n_before = "", n_before + X.shape[0]
 
     def warm(self) -> None:
@@ -159,7 +161,7 @@ class FlatTask(Task):
         """Headings of what stands beside predictions, each after a tab."""
         return ""
 
-    def found(self, model: Any, X: Any) -> tuple[Any, Any]:
+    def predictions(self, model: Any, X: Any) -> tuple[Any, Any]:
         """Predictions, and probabilities if the model has any, else None."""
         return model.predict(X), None
 
@@ -230,7 +232,7 @@ class ClassifierTask(FlatTask):
     def more_columns(self, model: Any) -> str:
         return "\tprobability" if model.has_probabilities else ""
 
-    def found(self, model: Any, X: Any) -> tuple[Any, Any]:
+    def predictions(self, model: Any, X: Any) -> tuple[Any, Any]:
         return model.predict(X), model.predict_proba(X) if model.has_probabilities else None
 
     def rows(self, predicted: Any, probabilities: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.genes.formats.dna import without_u
 from structune.genes.formats.record import (
     AnnotatedSequence,
@@ -47,7 +47,7 @@ def report(n_examples: int, skipped: Sequence[Skipped], stacklevel: int = 3) -> 
         reason = f"; skipped {skipped_text(skipped)}" if skipped else ""
         raise DataError(f"there are no genes to train on{reason}")
     if skipped:
-        text = f"training skipped {counted(len(skipped), 'gene')}: {skipped_text(skipped)}"
+        text = f"training skipped {plural(len(skipped), 'gene')}: {skipped_text(skipped)}"
         warnings.warn(text, SkippedGenesWarning, stacklevel=stacklevel)
 
 

@@ -18,7 +18,7 @@ from structune.cli.terminal import Progress, say
 from structune.errors import CapabilityError, DataError
 from structune.files.models import check_class, load, load_shipped
 from structune.files.provenance import model_name
-from structune.files.text import counted, some_of
+from structune.files.text import plural, some_of
 from structune.genes.adaptation import adapt
 from structune.genes.eukaryotes.gene_finder import ORGANISMS, GeneFinder
 from structune.genes.eukaryotes.training import IN_COMMON
@@ -81,7 +81,7 @@ def find_genes(file: str, model: str | None, finding: Finding) -> int:
         _write(finder, name, file, sequences, evidence, finding, report)
     if not n_skipped:
         return 0
-    say(f"{file}: skipped {counted(n_skipped, 'sequence')}")
+    say(f"{file}: skipped {plural(n_skipped, 'sequence')}")
     return _SKIPPED
 
 
@@ -198,12 +198,12 @@ class _Evidence:
         for name, (path, found) in self._read.items():
             if left := set(found).difference(self._names):
                 n, which = sum(len(found[each]) for each in left), some_of(sorted(left), _SHOWN)
-                what = f"{n:,} {name if name == 'hints' else 'regions'}"
+                what = plural(n, "hint" if name == "hints" else "region")
                 if len(left) == len(found):
                     is_other = f"but the sequences are named {some_of(self._names, _SHOWN)}"
-                    say(f"{path}: all {what} are ignored, because they are on {which}, {is_other}")
+                    say(f"{path}: ignored {what}, that is all, because they are on {which}, {is_other}")
                 else:
-                    say(f"{path}: {what} are ignored, because their sequences are not in the input: {which}")
+                    say(f"{path}: ignored {what}, because their sequences are not in the input: {which}")
             counts = sum((each.get(name, Counter()) for each in self._unused), Counter[str]())
             if text := misplaced_text(counts, sum(map(len, found.values()))):
                 say(f"{path}: {text}")
@@ -263,9 +263,10 @@ def _write(
     source.check()
     evidence.tell_left()
     if n_empty:
-        say(f"{file}: found no genes in {counted(n_empty, 'sequence')} without bases")
+        say(f"{file}: found no genes in {plural(n_empty, 'sequence')} without bases")
     if n_partial and finder.has_introns:
-        say(f"{file}: marked {counted(n_partial, 'gene')} as partial, beyond an end of the sequence")
+        told = "as partial, because they continue beyond an end of their sequence"
+        say(f"{file}: marked {plural(n_partial, 'gene')} {told}")
 
 
 # --- models -----------------------------------------------------------------------------------------------

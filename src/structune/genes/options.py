@@ -62,7 +62,8 @@ class Scoring:
     task: str | None = _of_prediction(
         None,
         metavar="NODE",
-        help="Node of the tree (leaf or inner node) whose model to use. Needs a model from train --tree.",
+        help="Node of the tree (leaf or inner node) whose model to use. Needs pretrained or a model "
+        "from train --tree.",
     )
     code: int | None = option(
         None,
@@ -118,8 +119,8 @@ class Finding:
         6.0,
         min=0.0,
         max=1000.0,
-        help="Log odds that the hint of an intron with ten or more reads, or of 100 coding bases, adds to "
-        "the score of genes that agree with it. Hints with less support add less.",
+        help="Log odds that the hint of an intron with ten or more reads adds to the score of genes that "
+        "agree with it. 100 coding bases with this support add as much. Hints with less support add less.",
     )
     avoid: Path | None = option(
         None,

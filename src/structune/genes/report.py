@@ -10,7 +10,7 @@ from functools import partial
 from statistics import fmean
 
 from structune.cli.reports import Report, Results
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.genes.formats.record import AnnotatedSequence, Transcript
 from structune.genes.plots import plot_genes
 from structune.html_reports.page import Block, Section, Text, first_rows, make_table
@@ -63,8 +63,8 @@ class GeneReport(Report):
 
     def headline(self) -> str:
         n, n_skipped = self._n, self._n_skipped()
-        told = f"{counted(n['genes'], 'gene')} on {counted(n['sequences'], 'sequence')}"
-        told += f" ({counted(n_skipped, 'sequence')} skipped)" if n_skipped else ""
+        told = f"{plural(n['genes'], 'gene')} on {plural(n['sequences'], 'sequence')}"
+        told += f" ({plural(n_skipped, 'sequence')} skipped)" if n_skipped else ""
         if self._scores:
             told += f", mean {self._score} {fmean(self._scores):.2f}"
         return told

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
-from structune.files.text import without_compression
+from structune.files.text import plural, without_compression
 from structune.genes.finding import Finder, ReadAhead, predicted, with_suiting_code
 from structune.genes.formats.genomes import longer, paired, read_genomes
 from structune.genes.formats.gff import read_annotation
@@ -58,7 +58,8 @@ class GeneEvaluation:
         regions = None if margin is None else gene_regions(true, margin)
         whole = {contig: tuple(t for t in of if not any(t.partial)) for contig, of in found.items()}
         if n := sum(map(len, found.values())) - sum(map(len, whole.values())):
-            say(f"skipped {n:,} predicted genes that continue beyond an end of their sequence or into a gap")
+            told = "that continue beyond an end of their sequence or into a gap"
+            say(f"skipped {plural(n, 'predicted gene')} {told}")
         stops = gene_scores(stop_codons(true), stop_codons(whole), regions)
         return cls(counted(true, regions), counted(whole, regions), gene_scores(true, whole, regions), stops)
 
@@ -159,7 +160,7 @@ class PredictedGenes:
         beyond = [contig for contig in found if contig not in true]
         if beyond:
             n, first = sum(len(found[contig]) for contig in beyond), f"the first on {beyond[0]!r}"
-            message = f"{self.path}: {n:,} transcripts are on sequences that the annotation lacks, {first}"
+            message = f"{self.path}: the annotation lacks the sequences of {plural(n, 'transcript')}, {first}"
             if len(beyond) == len(found):
                 known = f"its sequences are named {next(iter(true))!r}, ..." if true else "it has no genes"
                 raise DataError(f"{message}; {known}")
@@ -225,7 +226,7 @@ def annotated_genes(files: Sequence[str], sequences: Sequence[Path]) -> Genes:
 
 def _tell_skipped(name: str, skipped: Sequence[Skipped]) -> None:
     if skipped:
-        say(f"{name}: skipped {len(skipped):,} transcripts: {skipped_text(skipped)}")
+        say(f"{name}: skipped {plural(len(skipped), 'transcript')}: {skipped_text(skipped)}")
 
 
 # --- errors on a page -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structune.cli.fields import option
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.genes.options import Finding, Learning, ProkaryoticLearning, Reading, Scoring
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ class GenesTask(Task):
         n_genes = sum(len({t.gene for t in each.transcripts}) for each in data)
         n_bases = sum(len(each.sequence) for each in data)
         told = (
-            f"{counted(n_genes, 'annotated gene')} on {counted(len(data), 'sequence')} of "
-            f"{counted(n_bases, 'base')}"
+            f"{plural(n_genes, 'annotated gene')} on {plural(len(data), 'sequence')} of "
+            f"{plural(n_bases, 'base')}"
         )
 
         def left_out() -> list[tuple[str, str]]:
@@ -188,7 +188,7 @@ class GenesTask(Task):
 
         written = model.write_blocks(blocks, writer)
         return written, [
-            ("data", f"{counted(len(written), 'example')}, {counted(sum(written.n_parts), 'base')}")
+            ("data", f"{plural(len(written), 'example')}, {plural(sum(written.n_parts), 'base')}")
         ]
 
     # --- use ----------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class ProkaryoticGenesTask(GenesTask):
         codes.update(t.code for each in data for t in each.transcripts if t.code is not None)
         for code, n in codes.most_common(1):
             if not OrfRules(model.code).has_stops(code):
-                say(f"{name}: {n:,} genes have transl_table={code}, so training uses that genetic code")
+                say(f"{name}: training uses the genetic code of {plural(n, 'gene')} with transl_table={code}")
                 model.set_params(code=code)
 
     def advise(self, data: Sequence[AnnotatedSequence], name: str) -> None:

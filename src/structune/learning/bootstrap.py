@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference `value` of a statistic, with its 95 % interval from `low` to `high`."""
+    """Difference `value` of a statistic (b minus a), with its 95 % bootstrap interval `low` to `high`."""
 
     value: float
     low: float

@@ -90,8 +90,9 @@ class Risk:
     executor : Executor, optional
         Executor that computes the sums; one thread by default.
     hessian : {"auto", "exact", "dense", "complex-step", "finite-difference"}
-        Method for products with the Hessian. "dense": solvers use the Hessian as a matrix instead. "auto":
-        "dense" if that is cheaper, otherwise "exact".
+        Method for products with the Hessian. "exact": the method `linearize` of the loss. "complex-step" and
+        "finite-difference": from gradients. "dense": solvers use the Hessian as a matrix instead. "auto":
+        "dense" if that is faster, otherwise "exact".
     origin : ndarray, shape (n_weights,), optional
         Vector that is added to all weights passed to the risk, so that a prior pulls towards it. Needs a
         smooth loss.
@@ -99,10 +100,10 @@ class Risk:
     Attributes
     ----------
     linear : ndarray, shape (n_weights,)
-        Linear part of the loss.
+        Vector c of the loss, which is a nonlinear function of w plus c . w.
     passes : float
-        Number of passes over the data so far. Each value, gradient or Hessian product is one pass; a Hessian
-        matrix counts by its number of multiplications.
+        Number of passes over the data so far. Each value, gradient or Hessian product is one pass. A Hessian
+        matrix counts as many passes as it has times the multiplications of a gradient.
     is_partly_known, dense : bool
         Whether some outputs are only partially known, and whether solvers use the Hessian as a matrix.
     """

@@ -62,7 +62,8 @@ class Ranker(FeatureEstimator):
         the name of a feature and returns the name of its group; a list has one group name per feature.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. One number, or one
-        per group name (1 for groups without a name here). By default tuned, or 1 without tuning.
+        per group name (1 for other groups). By default the strength is tuned;
+        without tuning it is 1.
     k : int, optional
         Number of first positions that the NDCG counts. None counts all.
     convention : {"letor", "burges", "scikit-learn"}
@@ -227,7 +228,7 @@ class Ranker(FeatureEstimator):
         result = super()._learn(structure, loss, *data)
         if self.status_ == "converged" and not self.coef_.any():
             message = f"all weights are 0, which gives the lowest {loss.name} loss plus penalty"
-            order = "so documents stay in the order given. Try another loss or a lower penalty"
+            order = "so documents stay in the order given. Try loss='ramp' or k=None"
             warn(f"{message}, {order}", ZeroWeightsWarning)
         return result
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from structune.cli.reports import Predictions
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.html_reports.page import Section, Table, Text, bars_of, make_table
 from structune.plots.figure import shortened
 from structune.ranking.letor import LetorData
@@ -49,7 +49,7 @@ class RankingReport(Predictions):
 
     def headline(self) -> str:
         return (
-            f"{counted(self._n_queries, 'query', 'queries')}, {counted(self._n_documents, 'document')} ranked"
+            f"{plural(self._n_queries, 'query', 'queries')}, {plural(self._n_documents, 'document')} ranked"
         )
 
     def sections(self) -> Iterator[Section]:

@@ -11,6 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.terminal import numbers_table, record_table
+from structune.files.text import plural
 from structune.ranking.letor import LetorData
 from structune.ranking.metrics import ndcg
 from structune.ranking.ranker import Ranker
@@ -65,13 +66,12 @@ class RankingScores:
         """Tables for the terminal: NDCG@k by k, and what was ranked."""
         told = self.as_dict()
         rows = [*((str(k), [value]) for k, value in told["ndcg"].items()), ("mean", [told["mean"]])]
+        names = "queries", "queries_without_relevant_documents"
+        n_queries, n_none = (plural(told[name], "query", "queries") for name in names)
         record = [
             ("gain and discount", f"{self.convention}: {_CONVENTIONS[self.convention]}"),
-            ("data", f"{told['queries']:,} queries, {told['documents']:,} documents"),
-            (
-                "nothing relevant",
-                f"{told['queries_without_relevant_documents']:,} queries, NDCG counted as 0",
-            ),
+            ("data", f"{n_queries}, {plural(told['documents'], 'document')}"),
+            ("nothing relevant", f"{n_none}, NDCG counted as 0"),
         ]
         return [numbers_table("NDCG@k", "k", ["NDCG"], rows), record_table("What was ranked", record)]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from structune.cli.fields import option
 from structune.cli.task import Examples, Task
 from structune.errors import DataError, ModelFileError
-from structune.files.text import counted
+from structune.files.text import plural
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -90,8 +90,8 @@ class RankingTask(Task):
         X, y = (np.concatenate([getattr(data, name) for data in found]) for name in ("X", "relevance"))
         queries = [f"{file} {query}" for file, data in enumerate(found) for query in data.queries]
         told = (
-            f"{counted(len(set(queries)), 'query', 'queries')}, {counted(len(y), 'document')}, "
-            f"{counted(len(features), 'feature')}"
+            f"{plural(len(set(queries)), 'query', 'queries')}, {plural(len(y), 'document')}, "
+            f"{plural(len(features), 'feature')}"
         )
         return Examples((X, y, queries), [("data", told)], header=_header(features, learning.missing))
 
@@ -126,7 +126,7 @@ class RankingTask(Task):
         return written, [
             (
                 "data",
-                f"{counted(len(written), 'query', 'queries')}, {counted(sum(written.n_parts), 'document')}",
+                f"{plural(len(written), 'query', 'queries')}, {plural(sum(written.n_parts), 'document')}",
             )
         ]
 
@@ -174,14 +174,14 @@ class RankingTask(Task):
             scores = model.predict(data.X)
             offsets = check_queries(data.queries)[1]
             order = sorted_by_score(offsets, scores).tolist()
-            if report is not None:
-                report.add(data, scores, offsets.tolist(), order)
             yield heading + "".join(
                 f"{data.queries[j]}\t{rank}\t{n_before + j + 1}\t{scores[j]:.6g}\t"
                 f"{' '.join(data.comments[j].split())}\n"
                 for start, end in pairwise(offsets.tolist())
                 for rank, j in enumerate(order[start:end], start=1)
             )
+            if report is not None:
+                report.add(data, scores, offsets.tolist(), order)
             n_before, heading = n_before + len(data), ""
 
     def warm(self) -> None:

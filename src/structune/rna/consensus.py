@@ -54,9 +54,9 @@ def consensus(
     threshold: float = CONSENSUS_THRESHOLD,
     n_jobs: int | None = None,
 ) -> Consensus:
-    """Predict the consensus structure of aligned sequences.
+    """Predict the consensus structure of aligned sequences, and the probability of each pair of columns.
 
-    It has the nested pairs of columns that maximize the sum of (probability - `threshold`).
+    The structure has the nested pairs of columns that maximize the sum of (probability - `threshold`).
 
     Parameters
     ----------
@@ -66,13 +66,17 @@ def consensus(
     rows : sequence of str
         Aligned sequences, with ``-`` for gaps, all of the same length.
     threshold : float
-        Smallest probability of a pair of columns.
+        Smallest probability of a pair of columns. A higher threshold gives fewer pairs.
+    n_jobs : int, optional
+        Number of threads; -1 uses all cores.
 
     Notes
     -----
-    The log odds of two columns are raised by 1.5 times their covariation. This is the mean, over all pairs of
-    sequences, of the number of bases in which their base pairs differ (0 if one of them cannot pair), minus
-    the share of sequences that cannot pair; see RNAalifold (Hofacker, Fekete & Stadler 2002).
+    As in RNAalifold (Hofacker, Fekete & Stadler 2002), columns that change together are favored: the log odds
+    of a pair of columns are raised by 1.5 times its covariation. For two sequences, count the columns of the
+    pair (0, 1 or 2) in which their bases differ, or 0 if the two bases of either sequence cannot pair. The
+    covariation is the mean of this count over all pairs of sequences, minus the share of sequences whose two
+    bases cannot pair.
     """
     if len(lengths := sorted({len(row) for row in rows})) != 1:
         raise DataError(f"the rows of an alignment must have the same length; their lengths are {lengths}")

@@ -16,7 +16,7 @@ import numpy as np
 from structune.cli.files import standard_input
 from structune.cli.terminal import say
 from structune.errors import DataError
-from structune.files.text import Lines, Source, counted, shown, some_of, source_name
+from structune.files.text import Lines, Source, plural, shown, some_of, source_name
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
 from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
@@ -109,10 +109,10 @@ def read_sequences(
     sources = (standard_input() if file == "-" else file for file in files)
     yield from _of_all(sources, read)
     if empty:
-        told = f"{counted(empty.total(), 'empty sequence')}, with empty structures"
+        told = f"{plural(empty.total(), 'empty sequence')}, with empty structures"
         say(f"{some_of([*empty], _MOST_NAMED)}: {told}")
     if unused:
-        told = f"{some_of([*unused], _MOST_NAMED)}: ignored {counted(unused.total(), 'known structure')}"
+        told = f"{some_of([*unused], _MOST_NAMED)}: ignored {plural(unused.total(), 'known structure')}"
         advice = "Score them with structune score, or enforce those of dot-bracket files with --constraints"
         say(f"{told}. {advice}")
 
@@ -140,8 +140,7 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         record, n = example.record, example.record.n_bases
         if values.size > n:
             raise example.refuse(
-                f"{counted(values.size, 'reactivity', 'reactivities')} in {path}, but only "
-                f"{counted(n, 'base')}"
+                f"{plural(values.size, 'reactivity', 'reactivities')} in {path}, but only {plural(n, 'base')}"
             )
         try:
             check_letters(record.sequence, values)
@@ -150,7 +149,7 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         if values.size < n:
             say(
                 f"{path}: {shown(record.name)} has "
-                f"{counted(values.size, 'reactivity', 'reactivities')} for {counted(n, 'base')}; "
+                f"{plural(values.size, 'reactivity', 'reactivities')} for {plural(n, 'base')}; "
                 "the last bases count as not measured"
             )
         row = np.full(n, np.nan)
@@ -159,8 +158,8 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         notation = example.constraints if isinstance(example.constraints, str) else ""
         yield replace(example, constraints=Constraints(notation, paired=paired))
     for told, names in (
-        (f"no reactivities for {counted(len(without), 'sequence')}, which are folded without", without),
-        (f"ignored reactivities with {len(unused):,} names that no sequence has", unused),
+        (f"folded {plural(len(without), 'sequence')} without reactivities", without),
+        (f"ignored the reactivities of {plural(len(unused), 'name')} that no sequence has", unused),
     ):
         if names:
             say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")

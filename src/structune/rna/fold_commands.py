@@ -26,7 +26,7 @@ from structune.cli.files import (
 from structune.cli.reports import page_at_end
 from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
 from structune.rna.folded import Folded, texts_of
 from structune.rna.formats.alignments import read_alignments, stockholm_text
@@ -67,7 +67,7 @@ def consensus(files: Sequence[str], source: Source, wanted: Consensus) -> int:
             stream.flush()
             n_unused += alignment.structure is not None
     if n_unused:
-        say(f"replaced {counted(n_unused, 'known structure')} (SS_cons) by predicted ones")
+        say(f"replaced {plural(n_unused, 'known structure')} (SS_cons) by predicted ones")
     return 0
 
 
@@ -180,7 +180,7 @@ def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator
             minutes, n_gigabytes = _MINUTES * (n / _LONG) ** 3, recipe.memory_of(example) / 1e9
             advice = "" if has_two or folder.circular else " (seconds with --max-span 300)"
             cost = f"{n_gigabytes:.1f} GB of memory and {time_in_words(minutes)}{advice}"
-            say(f"{example.record.name}: {counted(n, 'base')} take about {cost}")
+            say(f"{example.record.name}: {plural(n, 'base')} take about {cost}")
         yield example
 
 

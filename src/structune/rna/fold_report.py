@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structune.cli.reports import Report, Results
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.html_reports.page import Block, Fold, Section, Text, Verbatim, Widget, first_rows, make_table
 from structune.html_reports.pictures import picture
 from structune.plots.figure import printable, shortened
@@ -56,7 +56,7 @@ class FoldReport(Report):
         first = folded.structures[0]
         n_pairs = int(np.count_nonzero(as_partners(first) >= 0)) // 2
         cells = [f"{n_structures:,}"] * bool(self._kind)
-        title = f"{shortened(record.name, _LONGEST_NAME)}: {counted(n, 'base')}"
+        title = f"{shortened(record.name, _LONGEST_NAME)}: {plural(n, 'base')}"
         if self._kind == "sample":
             cells.append("" if pairs is None else f"{pairs.sum() / 2:.1f}")
         else:
@@ -74,9 +74,9 @@ class FoldReport(Report):
             self._folds.append(Fold(title, list(self._drawn(folded, n)), is_open=not self._folds))
 
     def headline(self) -> str:
-        told = f"{counted(self._n, 'sequence')} folded"
+        told = f"{plural(self._n, 'sequence')} folded"
         if self._kind:
-            told += f", {counted(self._n_structures, 'structure')}" + " sampled" * (self._kind == "sample")
+            told += f", {plural(self._n_structures, 'structure')}" + " sampled" * (self._kind == "sample")
         total, n = self._ppvs
         if n:
             which = " of the most probable structures" if self._kind and self._n_structures > self._n else ""

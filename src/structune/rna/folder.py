@@ -70,9 +70,9 @@ class RNAFolder(BlockEstimator):
         penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
-        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
-        loss.
+        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
+        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
+        and "direct" need the log loss.
     gamma : float
         Weight of a correct pair in predictions, relative to two correct unpaired bases ("mea") or to a wrong
         pair ("centroid"). A higher value predicts more pairs.
@@ -98,8 +98,8 @@ class RNAFolder(BlockEstimator):
         Feature set. "contrafold": the 708 features of CONTRAfold. "extended": these and more types, such as
         the spans of pairs, each with its own group of weights.
     outside : {"skip", "trim", "error"}
-        How to treat training structures that the model cannot produce: with pairs of bases that cannot pair
-        or lie farther apart than `max_span`, hairpins shorter than `min_hairpin`, or bulges and internal
+        How to treat training structures that the model cannot produce: with pairs of bases that cannot pair,
+        hairpins shorter than `min_hairpin`, or bulges and internal
         loops of more than 30 unpaired bases. "skip" skips the sequence, "trim" removes the offending pairs,
         both with a warning; "error" raises an error. Pairs in pseudoknots (not in round brackets) are removed
         by "skip" and "trim", and an error with "error".
@@ -178,7 +178,8 @@ class RNAFolder(BlockEstimator):
             Structures in dot-bracket notation. A structure that is only partly known is given as
             `Constraints`: required pairs and unpaired bases, and log odds of bases to be paired, such as from
             probing. This needs loss="log"; the loss is minus the log of the total probability of all
-            structures that satisfy the constraints, each weighted by exp(sum of its log odds).
+            structures that satisfy the constraints, each weighted by exp(sum of the log odds of its paired
+            bases).
         sample_weight : array-like, shape (n_sequences,), optional
             Weight of each sequence in the loss; by default 1.
         groups : array-like, shape (n_sequences,), optional
@@ -387,7 +388,7 @@ class RNAFolder(BlockEstimator):
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 
     def predict_alignment(self, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD) -> str:
-        """Predict one structure for aligned sequences, one character per column (see `consensus`).
+        """Predict the consensus structure of aligned sequences, in dot-bracket notation (see `consensus`).
 
         Parameters
         ----------
@@ -426,6 +427,8 @@ class RNAFolder(BlockEstimator):
         within : float
             Largest difference in log probability from the most probable structure. A sequence of
             76 bases has some 100,000 structures within 12.
+        X, n, constraints
+            Sequences, largest number of structures of each, and constraints as in `predict`.
         """
         found = self._ranked(X, n, constraints, within)
         return [list(zip(structures, p.tolist(), strict=True)) for structures, p in found]
@@ -457,6 +460,8 @@ class RNAFolder(BlockEstimator):
             Random seed; by default each call returns other samples. With the same seed a sequence gets the
             same samples, whichever other sequences are in `X`, also in ``structune fold --samples --seed``. A
             second copy of a sequence in `X` gets different samples.
+        X, n, constraints
+            Sequences, number of structures of each, and constraints as in `predict`.
         """
         draws = Draws(random_state)
         generators = [draws.of(sequence) for sequence in checked_strings(X, "sequence")]

@@ -15,7 +15,7 @@ import numpy as np
 
 from structune.errors import DataError, warn
 from structune.files.inputs import as_list
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.rna.formats.brackets import STRANDS, bases_of, check_cut, cut_as, drop_pseudoknots, partners
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.rna import RNA
@@ -140,7 +140,7 @@ class LeftOut:
             )
         parts = []
         if self._counts[0][0]:
-            parts.append(f"skipped {counted(self._counts[0][0], 'sequence')}: {self._some(0)}")
+            parts.append(f"skipped {plural(self._counts[0][0], 'sequence')}: {self._some(0)}")
         for k, what in ((1, "pairs in pseudoknots"), (2, "impossible pairs")):
             if self._counts[k][0]:
                 parts.append(f"removed {self._counts[k][1]:,} {what}: {self._some(k)}")
@@ -191,7 +191,8 @@ def _add(found: FittingExamples, s: int, rna: RNA, sequence: str, structure: Out
         structure, n_knots = drop_pseudoknots(structure)
         offences = rna.offences(sequence, structure)
         if outside == "error" and n_knots:
-            raise DataError(f"{n_knots} pairs in pseudoknots; outside='error' allows nested pairs only")
+            told = "outside='error' allows nested pairs only"
+            raise DataError(f"{plural(n_knots, 'pair')} in pseudoknots; {told}")
         if offences and outside != "trim":
             reason = f"bases {offences[0].i} and {offences[0].j} (from 0): {offences[0].reason}"
             if outside == "error":

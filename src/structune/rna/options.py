@@ -154,9 +154,9 @@ class Wanted:
     method: Literal["mea", "viterbi", "centroid"] | None = _predicted(
         None,
         help="Structure to predict. mea: the one with maximum expected accuracy. viterbi: the most probable "
-        "one. centroid: the nested pairs that maximize the sum of (probability - --threshold). By default "
-        "the method of the model: for the pretrained model centroid with threshold 1 / (1 + --gamma), "
-        "usually mea for others.",
+        "one. centroid: the nested pairs that maximize the sum of (probability minus --threshold). By "
+        "default the method of the model: for the pretrained model centroid with threshold 1 / "
+        "(1 + --gamma), usually mea for others.",
     )
     gamma: float | None = _predicted(None, min=0.0, help=_GAMMA)
     threshold: float | None = _predicted(
@@ -177,7 +177,7 @@ class Wanted:
     seed: int = _predicted(
         0,
         min=0,
-        help="Random seed for --samples. Samples depend only on the seed and on their own sequence.",
+        help="Random seed for --samples. The samples of a sequence do not depend on the other sequences.",
     )
 
     @property
@@ -230,8 +230,8 @@ class Writing:
     )
     dot_plot: Path | None = option(
         None,
-        help="Draw the pair probabilities as a dot plot to this file. With several sequences the name of "
-        "each is added to the file name.",
+        help="Draw the pair probabilities as a dot plot to this file (.png, .pdf or .svg). With several "
+        "sequences, one file is written per sequence, and its name includes the sequence name.",
         panel="Output",
     )
     report: Path | None = option(
@@ -265,7 +265,9 @@ class Scoring:
         help="Also score predictions with gamma = 2^-5 to 2^10, and compute the area under their "
         "sensitivity-PPV curve.",
     )
-    plot: Path | None = option(None, help="Draw the sensitivity-PPV curve to this file.")
+    plot: Path | None = option(
+        None, help="Draw the sensitivity-PPV curve to this file (.png, .pdf or .svg). Implies --curve."
+    )
     jobs: int = jobs_option("Evaluation")
     quiet: bool = quiet_option("Evaluation")
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from structune.cli.terminal import Progress, numbers_table, record_table
 from structune.errors import DataError
+from structune.files.text import plural
 from structune.html_reports.page import Block, Fold, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
 from structune.rna.examples import Example, in_order
@@ -49,12 +50,13 @@ class FoldingScores:
             points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
             title = f"Sensitivity and PPV, area {told['roc_area']:.4f}"
             tables.append(numbers_table(title, "gamma", columns[:2], points))
-        known = [
-            ("data", "{sequences:,} sequences, {bases:,} bases, {pairs:,} pairs"),
-            ("pseudoknots", "{pseudoknot_pairs:,} pairs in {sequences_with_pseudoknots:,} sequences"),
-            ("predicted", "{predicted_pairs:,} pairs"),
+        n_sequences, n_pairs = plural(told["sequences"], "sequence"), plural(told["pairs"], "pair")
+        n_knotted = plural(told["sequences_with_pseudoknots"], "sequence")
+        rows = [
+            ("data", f"{n_sequences}, {plural(told['bases'], 'base')}, {n_pairs}"),
+            ("pseudoknots", f"{plural(told['pseudoknot_pairs'], 'pair')} in {n_knotted}"),
+            ("predicted", plural(told["predicted_pairs"], "pair")),
         ]
-        rows = [(name, text.format_map(told)) for name, text in known]
         return [*tables, record_table("Known structures", rows)]
 
     def as_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.cli.terminal import counted_from_one
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.rna import options
 
 if TYPE_CHECKING:
@@ -164,24 +164,23 @@ class RNATask(Task):
         rows = [
             (
                 "data",
-                f"{counted(len(examples), 'sequence')}, {counted(n_bases, 'base')}, "
-                f"{counted(n_pairs, 'pair')}",
+                f"{plural(len(examples), 'sequence')}, {plural(n_bases, 'base')}, {plural(n_pairs, 'pair')}",
             )
         ]
         if found.skipped:
             title = (
-                f"Skipped {counted(len(found.skipped), 'sequence')} whose structures the model cannot produce"
+                f"Skipped {plural(len(found.skipped), 'sequence')} whose structures the model cannot produce"
             )
             skipped = [(examples[s].record.name, counted_from_one(reason)) for s, reason in found.skipped]
             print_tables(names_table(title, "sequence", "reason", skipped))
-            rows.append(("skipped", counted(len(skipped), "sequence")))
+            rows.append(("skipped", plural(len(skipped), "sequence")))
         for name, dropped in (("pseudoknots", found.unknotted), ("trimmed", found.trimmed)):
             if dropped:
                 rows.append(
                     (
                         name,
-                        f"removed {counted(sum(dropped.values()), 'pair')} in "
-                        f"{counted(len(dropped), 'sequence')}",
+                        f"removed {plural(sum(dropped.values()), 'pair')} in "
+                        f"{plural(len(dropped), 'sequence')}",
                     )
                 )
         by_family, heard = {"groups": groups}, (OutsideSpaceWarning,)
@@ -215,7 +214,7 @@ class RNATask(Task):
 
         written = model.write_blocks(blocks, writer)
         return written, [
-            ("data", f"{counted(len(written), 'sequence')}, {counted(sum(written.n_parts), 'base')}")
+            ("data", f"{plural(len(written), 'sequence')}, {plural(sum(written.n_parts), 'base')}")
         ]
 
     def open(self, path: str, _: Any) -> RNAFolder:

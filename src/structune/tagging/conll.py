@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError, warn
 from structune.files.looks_like import named_by_look
-from structune.files.text import Source, counted, line_blocks, save, source_name
+from structune.files.text import Source, line_blocks, plural, save, source_name
 from structune.running.memory import batch_memory
 from structune.structure import place_of
 from structune.tagging.column_look import AUTO, COLUMNS, METADATA, TAB, Layout, layout_of
@@ -129,14 +129,14 @@ class ConllData:
             raise DataError(f"there is a column {name!r} already. Choose another name")
         if len(sentences) != len(self):
             told = (
-                f"column {name!r} has {counted(len(sentences), 'sentence')}, but the data have {len(self):,}"
+                f"column {name!r} has {plural(len(sentences), 'sentence')}, but the data have {len(self):,}"
             )
             raise DataError(told)
         for s, (values, length) in enumerate(zip(sentences, self.lengths, strict=True)):
             if len(values) != length:
                 raise DataError(
-                    f"column {name!r}, sentence {s}: there are {counted(len(values), 'value')}, but "
-                    f"{counted(length, 'token')}"
+                    f"column {name!r}, sentence {s}: there are {plural(len(values), 'value')}, but "
+                    f"{plural(length, 'token')}"
                 )
         flat = [str(value) for values in sentences for value in values]
         return replace(self, columns={**self.columns, name: flat})
@@ -432,13 +432,13 @@ class ColumnLines:
             known = "CoNLL-U, which was detected, has" if layout.names else "the lines before have"
             way_out = "With --separator (separator=), lines may have different numbers of columns"
             wrong = (
-                f"{counted(n, 'column')}, but {known} {n_known}. Columns are separated by "
+                f"{plural(n, 'column')}, but {known} {n_known}. Columns are separated by "
                 f"{_named(layout.separator)}"
             )
             wrong += f". {way_out if is_wide else 'Correct the line'}"
         elif is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
             least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
-            wrong = f"{counted(n, 'column')}, but {least}{n_wanted} are needed ({names})"
+            wrong = f"{plural(n, 'column')}, but {least}{n_wanted} are needed ({names})"
         else:
             self.n_columns = n
             return
@@ -463,8 +463,9 @@ class ColumnLines:
         ]
         told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(parts)}"] * bool(parts)
         if skipped["joined"]:
-            ends = "which begins a sentence" if layout.names else "which does not begin a sentence"
-            told.append(f"token numbers restart without a blank line, {ends}: {skipped['joined']:,} times")
+            ends = "a sentence begins there" if layout.names else "no sentence begins there"
+            where = f"without a blank line ({plural(skipped['joined'], 'time')})"
+            told.append(f"token numbers restart {where}; {ends}")
         if told and self._is_new:
             warn(f"{self.name}: {'; '.join(told)}", SkippedLinesWarning)
 
@@ -574,7 +575,7 @@ class Reader:
             found = list(data.columns.values())
             if len(found) < len(names):
                 raise DataError(
-                    f"{read.name} has {counted(len(found), 'column')}, but the model needs at least "
+                    f"{read.name} has {plural(len(found), 'column')}, but the model needs at least "
                     f"{len(names)} "
                     f"({', '.join(names)})"
                 )

@@ -13,7 +13,7 @@ from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fsc
 from sklearn.metrics import precision_recall_fscore_support as label_scores
 
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
 from structune.tagging.structure.labels import scheme_of
 
@@ -155,7 +155,7 @@ def _check_lengths(y_true: Labels, y_pred: Labels) -> None:
     for s, (true, pred) in enumerate(zip(y_true, y_pred, strict=True)):
         if len(true) != len(pred):
             raise DataError(
-                f"sequence {s} has {counted(len(pred), 'label')} in y_pred, but {len(true)} in y_true"
+                f"sequence {s} has {plural(len(pred), 'label')} in y_pred, but {len(true)} in y_true"
             )
     if not any(map(len, y_true)):
         raise DataError("there are no labels to compare")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structune.cli.reports import Predictions
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.html_reports.page import Block, Fold, Section, Text, Tokens, make_table
 from structune.html_reports.pictures import Probabilities
 from structune.plots.figure import shortened
@@ -109,9 +109,9 @@ class LabelReport(Predictions):
 
     def headline(self) -> str:
         n = self._counts.total()
-        told = [counted(self._n_sentences, "sentence"), f"{counted(n, 'token')} labeled"]
+        told = [plural(self._n_sentences, "sentence"), f"{plural(n, 'token')} labeled"]
         if self._scheme:
-            told.append(counted(self._types.total(), "segment"))
+            told.append(plural(self._types.total(), "segment"))
         if self.has_probabilities:
             told.append(f"mean probability of a label {sum(self._sums.values()) / max(n, 1):.3f}")
         return ", ".join(told)

@@ -55,9 +55,9 @@ class SegmentTagger(LabelPredictions):
         penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
-        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
-        loss.
+        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
+        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
+        and "direct" need the log loss.
     max_length : int, optional
         Largest number of tokens in a segment; by default, that of the label's longest training segment.
         Training data with longer segments are refused.

@@ -67,9 +67,9 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
-        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
-        loss.
+        "auto" means "implicit". But it means None if `penalty`, a number for `l1`, or `constraints` is given,
+        if the loss is "margin" or "ramp", in a warm start, and if there is only one example. None uses
+        `penalty`. "implicit" and "direct" need the log loss.
     states : {"seen", "all"}
         Pairs of attribute and label that have weights: those seen in training, or all.
     transitions : {"seen", "all"}

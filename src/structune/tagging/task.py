@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.tagging.options import Format, Learning, Predicting, Top
 
 if TYPE_CHECKING:
@@ -210,9 +210,9 @@ class TaggingTask(Task):
                     ranked = model.predict_nbest(table, predicting.nbest)
                     labels = [best for (best, _), *_ in ranked]
                     text = "".join(_ranked_texts(data, n_before, ranked, written))
+                yield text
                 if report is not None:
                     report.add(data.sentences(reader.columns[0]), labels, marginals, ranked)
-                yield text
                 n_before += len(data)
 
     def warm(self) -> None:
@@ -270,7 +270,7 @@ TASK, SEGMENTS = TaggingTask(), SegmentsTask()
 
 
 def _sizes(n_sentences: int, n_tokens: int, n_labels: int) -> str:
-    return f"{counted(n_sentences, 'sentence')}, {counted(n_tokens, 'token')}, {counted(n_labels, 'label')}"
+    return f"{plural(n_sentences, 'sentence')}, {plural(n_tokens, 'token')}, {plural(n_labels, 'label')}"
 
 
 def _within_rules(

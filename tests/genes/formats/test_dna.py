@@ -32,8 +32,8 @@ def test_read(tmp_path):
     [
         ("", "x.fa: the file has no sequences"),
         ("\nACGT\n", "x.fa:2: 'ACGT' comes before the first header '>name'"),
-        (">a\nAC\nACGEA\n", "x.fa:3: position 4: 'E' is not one of ACGTUNRYSWKMBDHVX"),
-        (">a\nMKL\n", "position 3: 'L' is not one of ACGTUNRYSWKMBDHVX (is it a protein?)"),
+        (">a\nAC\nACGEA\n", "x.fa:3: position 4 (from 1): 'E' is not one of ACGTUNRYSWKMBDHVX"),
+        (">a\nMKL\n", "position 3 (from 1): 'L' is not one of ACGTUNRYSWKMBDHVX (is it a protein?)"),
         (">a\nAC-T\n>b\nACGT\n", "(is it an alignment?). The file looks like aligned FASTA: give FASTA"),
         (">DL;a\nCAT\nACGT\n", "x.fa:1: '>DL;a' is a PIR header; the format must be FASTA"),
         (">a\nA\n>b\n>a\nA\n", "x.fa:4: the name 'a' was already used in line 1"),

@@ -97,7 +97,7 @@ def test_what_is_skipped_is_named(location, qualifier, reason, span):
         ("\n" + record()[:-4], "x.gb:11: the last record is cut off"),
         (record(n=61), "x.gb:1: the record has 60 bases, but its LOCUS line says 61"),
         (record() + record(n=0, bases=""), "x.gb:12: record 'r1' has no sequence"),
-        (record(bases="acgeu" * 12), "x.gb:1: position 4: 'E' is not one of"),
+        (record(bases="acgeu" * 12), "x.gb:1: position 4 (from 1): 'E' is not one of"),
         (record() + record(), "x.gb:12: the name 'r1' was already used in line 1"),
         ("LOCUS\n//\n", "x.gb:1: the record cannot be read"),
     ],

@@ -48,7 +48,7 @@ def test_genes_across_the_origin():
         (
             GFF,
             ">b\nACGT\n",
-            "<input>: there is no sequence named 'c', on which 1 transcripts lie (the first is 'p')",
+            "<input>: there is no sequence named 'c', which has 1 transcript (the first is 'p')",
         ),
         (GFF, ">c\nACGT\n", "<input>: transcript 'p' ends at 9, but 'c' has only 4 bases"),
         (GFF, None, "<input>: the file has no sequences"),

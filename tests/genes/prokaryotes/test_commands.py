@@ -93,7 +93,7 @@ def without_tga(tmp_path_factory):
 def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, monkeypatch):
     """As their file has it, unless another one is given; without either the code is hinted at."""
     folder, fa, path = without_tga, ["-s", without_tga / "a.fa"], tmp_path / "m.structune"
-    told = "a.gff3: 32 genes have transl_table=4, so training uses that genetic code"
+    told = "a.gff3: training uses the genetic code of 32 genes with transl_table=4"
     result = run("train", "prokaryotic-genes", folder / "a.gff3", *fa, "-m", path, "--penalty", 1, *QUIET)
     assert told in result.stderr
     assert load(path).code == 4
@@ -112,7 +112,7 @@ def test_the_genetic_code_of_genes_is_learned_by(without_tga, files, tmp_path, m
     assert len(n_read) == 1  # files may be pipes
     assert open_shards(tmp_path / "shards").model.code == 4
     tree = [*train_tree(files, f"a={folder / 'a-whole.gff3.gz'}"), "-m", path, *QUIET]
-    assert "32 genes have transl_table=4" in run(*tree).stderr
+    assert "of 32 genes with transl_table=4" in run(*tree).stderr
     assert load(path).model("a").code == 4
 
 
@@ -205,7 +205,7 @@ def test_bad_sequences_are_skipped(files, model, tmp_path):
     result = run("genes", tmp_path / "x.fa", "-m", model, "--skip-bad", *QUIET)
     assert result.exit_code == 1
     assert result.stdout == succeed("genes", files / "test.fa", "-m", model, *QUIET)
-    assert "x.fa:2: position 5: '!' is not" in result.stderr
+    assert "x.fa:2: position 5 (from 1): '!' is not" in result.stderr
     assert "skipped 2 sequences" in result.stderr
 
 

@@ -107,7 +107,7 @@ REFUSED = {  # texts, and what is said of them behind the name of the file
         (">a\nACGU\n(..)\n....\n", "4: the structure '....' has no sequence before it"),
         (">a\nACGU\n>b\nA\n.\n", "1: record 'a': no structure after the sequence"),
         ("\n\nACGU\n", "3: record '1': no structure"),
-        (">a\nACGU\n(.)\n", "3: record 'a': a structure of length 3 for 4 bases"),
+        (">a\nACGU\n(.)\n", "3: record 'a': the length of a structure is 3, but there are 4 bases"),
         (">a\nACGU\n(.))\n", "3: record 'a': position 4 (from 1): ')' has no matching '('"),
         (">a\nACGU\n(..,\n", "3: record 'a': position 4 (from 1): ',' is not '.', a bracket"),
         (">a\nACGU\n(..) -1.2\n", "3: '-1.2' after the structure is not an energy in parentheses"),
@@ -201,9 +201,9 @@ def test_what_cannot_be_written_is_refused(tmp_path):
 
 
 PIPED = {  # what is read of each text, or what its refusal says
-    ">x\nGGGGAAAA\nCC.CC\n>y\nGGGAAACCC\n": ":3: record 'x': a structure of length 5 for 8 bases",
+    ">x\nGGGGAAAA\nCC.CC\n>y\nGGGAAACCC\n": ":3: record 'x': the length of a structure is 5",
     ">m\nGCGGA[UUA\n": ":2: position 6 (from 1): '[' is not",
-    ">a\nGGGGCCCC\n((....)\n>b\nACGU\n": ":3: record 'a': a structure of length 7 for 8 bases",
+    ">a\nGGGGCCCC\n((....)\n>b\nACGU\n": ":3: record 'a': the length of a structure is 7",
     ">a\nGGGGCCCC\n((.xx.))\n": ":3: record 'a': position 4 (from 1): 'x' has no matching 'X'",
     ">b\nGGGG\n||||\n": "is not '.', a bracket or a letter. To read constraints use --constraints",
     ">a\nACGU\n....\n{...} [ -1.0]\n": ":4: the structure '{...} [ -1.0]' has no sequence before it",
@@ -234,7 +234,7 @@ def test_sequences_of_several_lines_without_headers(tmp_path):
     expected = [RNARecord("1", "ACGUAC", "(....)")]
     assert list(read_rna(tmp_path / "a.txt", live=True)) == expected
     assert list(read_rna(io.StringIO(text), "dot_bracket", live=True)) == expected
-    message = r"3 bases; .* Sequences of several lines .*--input-format dot_bracket"
+    message = r"3 bases. Sequences of several lines .*--input-format dot_bracket"
     with pytest.raises(DataError, match=message):
         list(read_rna(io.StringIO(text), live=True))
 
@@ -284,7 +284,7 @@ ADVICE = {
 def test_records_of_which_some_are_masked_are_told():
     text = ">a\nGGGAAACCC\n>b\nACGU\nxxxx\n>c\nACGU\nxxxx\nACGU\n>d\nAC\nxx\n"
     for skipped in (None, print):
-        with pytest.warns(UserWarning, match="2 sequences are followed by a line of x of the same length"):
+        with pytest.warns(UserWarning, match="a line of x of the same length follows 2 sequences"):
             found = [record.sequence for record in read_rna(io.StringIO(text), live=True, skipped=skipped)]
         assert found == ["GGGAAACCC", "ACGUXXXX", "ACGUXXXXACGU", "ACXX"]
 

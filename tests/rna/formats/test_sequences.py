@@ -269,7 +269,7 @@ def test_write_fasta():
         (("a b", "A"), "the name 'a b' is not one word"),
         (("", "A"), "the name '' is not one word"),
         (("a", "AZ"), "record 'a': position 2 (from 1): 'Z' is not"),
-        (("a", "AC", "..."), "record 'a': a structure of length 3 for 2 bases"),
+        (("a", "AC", "..."), "record 'a': the length of a structure is 3, but there are 2 bases"),
         (("a", "AC", ".)"), "record 'a': position 2 (from 1): ')' has no matching '('"),
     ],
 )

@@ -199,10 +199,10 @@ def test_without_constraints_all_weights_will_do(question):
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ("....", "sequence 1: constraints of length 4 for 5 bases"),
+        ("....", "sequence 1: the length of constraints is 4, but there are 5 bases"),
         ("..[..", r"sequence 1: constraint 2 \(from 0\): '\[' is not one of '.x|<>\(\)'"),
-        ("..)..", r"sequence 1: constraint 2 .* '\)' has no matching '\('"),
-        ("((..)", r"sequence 1: constraint 0 .* '\(' has no matching '\)'"),
+        ("..)..", r"sequence 1: constraints, base 2 .* '\)' has no matching '\('"),
+        ("((..)", r"sequence 1: constraints, base 0 .* '\(' has no matching '\)'"),
         (
             Constraints(prohibited=[(3, 3)]),
             r"sequence 1: the prohibited pair \(3, 3\) must be two bases, from 0 to 4",
@@ -211,9 +211,9 @@ def test_without_constraints_all_weights_will_do(question):
         (Constraints(paired=[0.0] * 4), r"sequence 1: paired has shape \(4,\), but must have"),
         (Constraints(prohibited=[(1, 2, 3)]), r"sequence 1: the prohibited pair \(1, 2, 3\)"),
         (Constraints(paired=[0.0, 0.0, 0.0, 0.0, np.nan]), r"sequence 1: .* within \+-1000"),
-        ("(..).", "sequence 1: bases 0 and 3 .* are constrained to pair, but: a hairpin of 2"),
-        (".(.).", "sequence 1: bases 1 and 3 .* are constrained to pair, but: these two bases"),
-        (7, "sequence 1: constraints of type int"),
+        ("(..).", "sequence 1: bases 0 and 3 .* are constrained to pair, but they close a hairpin of 2"),
+        (".(.).", "sequence 1: bases 1 and 3 .* are constrained to pair, but they cannot"),
+        (7, "sequence 1: constraints must be a str or Constraints, not int"),
     ],
 )
 def test_what_is_refused(known, message):

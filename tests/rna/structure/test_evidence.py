@@ -72,10 +72,10 @@ def test_parts_of_shards(both):
 
 def test_what_is_no_evidence():
     rna, known = RNA(), Constraints("(...)x")
-    with pytest.raises(DataError, match="sequence 0: constraints of length 6 for 4 bases"):
+    with pytest.raises(DataError, match="sequence 0: the length of constraints is 6, but there are 4 bases"):
         rna.encode(["ACGU"], [known])
     with pytest.raises(
-        DataError, match=r"sequence 1: bases 0 and 4 \(from 0\) are constrained to pair, but: these two bases"
+        DataError, match=r"sequence 1: bases 0 and 4 \(from 0\) are constrained to pair, but they cannot"
     ):
         rna.encode(["ACGU", "AACGAA"], ["....", known])
     with pytest.raises(

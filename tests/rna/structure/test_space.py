@@ -22,14 +22,14 @@ def test_letters():
     [
         ("AC-GU", ".....", "sequence 0, base 2 .*'-' is not a nucleotide"),
         ("ACĀGU", ".....", "sequence 0, base 2"),
-        ("ACGU", ".....", "sequence 0: a structure of length 5 for 4 bases"),
+        ("ACGU", ".....", "sequence 0: the length of a structure is 5, but there are 4 bases"),
         ("ACGU", ".)..", r"sequence 0, base 1 .* '\)' has no matching '\('"),
         ("ACGU", ".(..", r"sequence 0, base 1 .* '\(' has no matching '\)'"),
         ("ACGU", ".[].", r"sequence 0, base 1 .* '\['"),
         ("AAAAA", "(...)", "bases 0 and 4 .*cannot pair"),
         ("NAAAU", "(...)", "bases 0 and 4 .*cannot pair"),
-        ("GAAC", "(..)", "hairpin of 2 unpaired bases; the minimum is 3"),
-        ("G" + "A" * 31 + "GAAACC", "(" + "." * 31 + "(...))", "loop of 31 unpaired"),
+        ("GAAC", "(..)", "hairpin of 2 bases; min_hairpin is 3"),
+        ("G" + "A" * 31 + "GAAACC", "(" + "." * 31 + "(...))", "loop of 31 bases"),
     ],
 )
 def test_what_is_refused(sequence, structure, message):
@@ -59,9 +59,9 @@ def expected_offences(sequence, partner, min_hairpin, noncanonical):
         if not may_pair(sequence[outer[0]], sequence[outer[1]], noncanonical):
             found.add((*outer, "cannot pair"))
         elif not inner and unpaired < min_hairpin:
-            found.add((*outer, f"hairpin of {unpaired} unpaired bases; the minimum is {min_hairpin}"))
+            found.add((*outer, f"hairpin of {unpaired} bases; min_hairpin is {min_hairpin}"))
         elif len(inner) == 1 and unpaired > 30:
-            found.add((*outer, f"loop of {unpaired} unpaired bases; the maximum is 30"))
+            found.add((*outer, f"loop of {unpaired} bases; the maximum is 30"))
     return found
 
 

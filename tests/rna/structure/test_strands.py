@@ -132,11 +132,11 @@ def test_constraints_of_two_strands():
     assert_array_equal(scores.bases[[3, 5, 42], 0], [3.0, 5.0, 11.0])
     best = rna.best(w, rna.encode([sequence], constraints=[known]))[0]
     assert_array_equal(best, over_places(sequence, [12, 11, 10, -1, -1, -1, -1, -1, -1, -1, 2, 1, 0]))
-    with pytest.raises(DataError, match=r"constraints with & at 8 \(from 1\), but the sequence has it at 7"):
+    with pytest.raises(DataError, match=r"constraints: & at 8 \(from 1\), but the sequence has it at 7"):
         rna.encode([sequence], constraints=["(((....&xx)))"])
-    with pytest.raises(DataError, match="constraints with no &, but the sequence has it at 7"):
+    with pytest.raises(DataError, match="constraints: no &, but the sequence has it at 7"):
         rna.encode([sequence], constraints=["............"])
-    with pytest.raises(DataError, match="length 5 for 12 bases"):
+    with pytest.raises(DataError, match="the length of constraints is 5, but there are 12 bases"):
         rna.encode([sequence], constraints=["....."])
 
 
@@ -159,7 +159,7 @@ def test_structures_of_two_strands_are_checked():
     rna = RNA()
     with pytest.raises(DataError, match=r"& at 3 \(from 1\), but the sequence has it at 4"):
         rna.encode(["GGG&CCC"], ["((&.)))"])
-    with pytest.raises(DataError, match="length 5 for 6 bases"):
+    with pytest.raises(DataError, match="the length of a structure is 5, but there are 6 bases"):
         rna.encode(["GGG&CCC"], ["((&))."])
     with pytest.raises(DataError, match=r"base 5 \(from 0\): '\)' has no matching"):
         rna.encode(["GGG&CCC"], ["((.&)))"])

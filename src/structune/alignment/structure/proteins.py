@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.structure import FloatArray
 
 STATES = "HEC"  # helix, strand, coil
@@ -108,8 +108,7 @@ def annotation(protein: Protein, n_columns: int, secondary: bool, name: str) -> 
         return profile
     if len(states) != n:
         raise DataError(
-            f"{name}: the secondary structure has {counted(len(states), 'letter')} for "
-            f"{counted(n, 'residue')}"
+            f"{name}: the secondary structure has {plural(len(states), 'letter')} for {plural(n, 'residue')}"
         )
     for k, letter in enumerate(states):
         if letter not in _SHARES:

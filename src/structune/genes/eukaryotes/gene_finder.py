@@ -64,14 +64,14 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         per weight. A callable takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
         L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups, or one per group name (0 for groups without a name here).
+        to the loss. One number for all groups, or one per group name (0 for other groups).
         Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
         with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
-        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
-        loss.
+        "auto" means "implicit". But it means None if `penalty`, a number for `l1`, or `constraints` is given,
+        if the loss is "margin" or "ramp", in a warm start, and if there is only one example. None uses
+        `penalty`. "implicit" and "direct" need the log loss.
     center : "pretrained", GeneFinder or None
         Gene finder whose weights are the mean of the Gaussian prior. "pretrained": the common model of three
         organisms. Only its weights of scales, edges (introns and genes) and exon lengths are used; other
@@ -307,15 +307,16 @@ class GeneFinder(ConstrainedEstimator, BlockEstimator):
         hints : list of lists of Hint, optional
             Hints on each sequence. `read_hints` returns them by contig.
         hint_weight : float
-            Log odds, up to 1000, that an intron hint of ten or more reads, or a CDS hint of a hundred bases,
-            adds to the score of genes that agree with it. Hints with less support add less, in proportion to
-            log(1 + support). Only the best of several hints for one site or base counts.
+            Log odds, up to 1000, that an intron hint with a support of ten or more (such as ten reads) adds
+            to the score of genes that agree with it. A CDS hint with this support adds as much per hundred
+            bases. Hints with less support add less, in proportion to log(1 + support). Only the best of
+            several hints for one site or base counts.
         avoid : list of lists of (int, int), optional
             Regions of each sequence where no coding bases are predicted: start and end of each region,
             0-based and half-open. `read_regions` returns them by contig.
         unused : dict of str to Counter of str, optional
-            Receives the numbers of "hints" and of regions to "avoid" without effect, by reason. If given,
-            there is no warning.
+            Dict to fill instead of a warning. For the keys "hints" and "avoid", it gets a Counter with the
+            numbers of hints and of regions that have no effect, by reason.
 
         Returns
         -------

@@ -82,4 +82,4 @@ def check_dna(text: str) -> None:
     if found := _UNKNOWN.search(text):
         position = found.start() + 1
         hint = _HINTS.get(found[0].upper(), "")
-        raise DataError(f"position {position}: {found[0]!r} is not one of {_LETTERS}{hint}")
+        raise DataError(f"position {position} (from 1): {found[0]!r} is not one of {_LETTERS}{hint}")

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, shown
+from structune.files.text import Lines, Source, plural, shown
 from structune.genes.formats.dna import FASTA, parse_dna, read_dna, without_u
 from structune.genes.formats.genbank import parse_genbank
 from structune.genes.formats.gff import GeneAnnotation, read_annotation, read_gff3
@@ -180,8 +180,8 @@ def annotated(
     if unknown:
         contig, on_it = next(iter(unknown.items()))
         raise DataError(
-            f"{name}: there is no sequence named {shown(contig)}, on which {len(on_it):,} transcripts lie "
-            f"(the first is {shown(on_it[0].name)})"
+            f"{name}: there is no sequence named {shown(contig)}, which has "
+            f"{plural(len(on_it), 'transcript')} (the first is {shown(on_it[0].name)})"
         )
 
 

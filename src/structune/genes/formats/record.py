@@ -15,7 +15,7 @@ from Bio.Data import CodonTable
 from Bio.Seq import reverse_complement, translate
 
 from structune.errors import DataError
-from structune.files.text import counted, shown, some_of
+from structune.files.text import plural, shown, some_of
 from structune.genes.formats.dna import without_u
 
 _SHOWN = 3
@@ -191,7 +191,7 @@ class AnnotatedSequence:
             if transcript.end > len(self.sequence):
                 raise DataError(
                     f"transcript {shown(transcript.name)} ends at {transcript.end:,}, but "
-                    f"{shown(self.name)} has only {counted(len(self.sequence), 'base')}"
+                    f"{shown(self.name)} has only {plural(len(self.sequence), 'base')}"
                 )
 
 

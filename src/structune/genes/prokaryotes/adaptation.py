@@ -69,7 +69,7 @@ def adapt(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], rounds: int) 
 def _warn_of_little(letters: Sequence[Letters]) -> None:
     sizes = np.array([part.size for part in letters], np.int64)
     if not any(sizes[sizes >= long].sum() >= enough for long, enough in _ENOUGH_TO_LEARN.items()):
-        some = " or ".join(f"{n:,} in contigs of at least {long:,}" for long, n in _ENOUGH_TO_LEARN.items())
+        some = "; or ".join(f"{n:,} in contigs of {long:,} or more" for long, n in _ENOUGH_TO_LEARN.items())
         text = f"adapting to {sizes.sum():,} bases may find fewer genes than the model alone. It needs {some}"
         warnings.warn(text, LittleToLearnWarning, stacklevel=4)
 

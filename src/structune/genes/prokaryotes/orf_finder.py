@@ -117,8 +117,8 @@ class OrfFinder(StructuredEstimator):
             Regions of each sequence, such as RNA genes: start and end of each region, 0-based and half-open.
             `read_regions` returns them by contig. No predicted gene has more than twenty bases in them.
         unused : dict of str to Counter of str, optional
-            Receives the numbers of regions to "avoid" without effect, by reason. If given, there is no
-            warning.
+            Dict to fill instead of a warning. For the key "avoid", it gets a Counter with the numbers of
+            regions that have no effect, by reason.
 
         Returns
         -------

@@ -50,14 +50,14 @@ class ProkaryoticGeneFinder(OrfFinder, BlockEstimator):
         callable takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
         L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups, or one per group name (0 for groups without a name here).
+        to the loss. One number for all groups, or one per group name (0 for other groups).
         Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
         with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit", or None if `penalty` or a number for `l1` is given, for margin and ramp
-        losses, a warm start, and a single example. None uses `penalty`. "implicit" and "direct" need the log
-        loss.
+        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
+        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
+        and "direct" need the log loss.
     code : int
         NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
     closed : bool

@@ -328,7 +328,7 @@ class StartModel:
         """Return the `chosen` genes with the starts that the model prefers, and their probabilities.
 
         With `is_open`, genes that may begin before their sequence keep their starts. `scores` are the
-        probabilities of candidates before, or None; `beside` are log odds that are added to the model's.
+        earlier probabilities of the candidates, or None; `beside` are log odds that are added to the model's.
         """
         # All genes are kept: a candidate of another stop scores -inf, and one of a gene 1000 more than
         # anything that is said of starts. So the best set under the rules of overlap has all genes, if it

@@ -51,9 +51,9 @@ _KEPT = ("n_evaluations", "first_loss", "first_doubt", "status")
 class ImplicitTuner:
     """Tuner that minimizes a held-out loss over the log precisions, along its gradient.
 
-    The precision (inverse prior variance) of a group is its L2 penalty. A normal prior around the precisions
-    of a fit without tuning is added to the held-out loss; with few examples it dominates. Precisions stay
-    between 2^-10 and 2^14, a range of four standard deviations of that prior.
+    The precision (inverse prior variance) of a group is its L2 penalty. A normal prior of the log precisions,
+    around those of a fit without tuning, is added to the held-out loss; with few examples it dominates.
+    Precisions stay between 2^-10 and 2^14, a range of four standard deviations of that prior.
 
     Parameters
     ----------

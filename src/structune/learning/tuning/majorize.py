@@ -59,8 +59,8 @@ class CollapseWarning(UserWarning):
 class MajorizeTuner:
     """Tuner that alternates updates of the precisions with fits (algorithm 2 of Foo, Do & Ng 2009).
 
-    The precision (inverse prior variance) of a group is its L2 penalty. The update for group j with n_j
-    weights is ``C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta)``.
+    The precision (inverse prior variance) of a group is its L2 penalty. The update for group j is
+    ``C_j = (n_j / 2 + alpha) / (1/2 |w_j|^2 + beta)``; `count` defines n_j.
 
     Parameters
     ----------

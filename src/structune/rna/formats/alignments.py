@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from structune.errors import DataError
 from structune.files.provenance import made_by
-from structune.files.text import Lines, Source, counted, distinct, one_word, shown
+from structune.files.text import Lines, Source, distinct, one_word, plural, shown
 from structune.rna.formats.sequences import BASES, GAPS, RNARecord, clean_sequence
 
 _TO_GAP = str.maketrans(GAPS, "----")
@@ -85,7 +85,7 @@ def _records(
     for row in every:
         if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):
             as_in = f"but the row in line {min(every[0])} has {expected:,}"
-            raise lines.refuse(min(row), f"the row has {counted(n, 'column')}, {as_in}")
+            raise lines.refuse(min(row), f"the row has {plural(n, 'column')}, {as_in}")
     consensus = _pairs(lines, of_all[""]) if of_all else None
     for name, row in rows.items():
         pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, "".join(row.values())

@@ -42,11 +42,11 @@ def check_strands(sequence: str) -> None:
 def check_cut(text: str, n: int, nick: int, what: str) -> None:
     """Refuse a text that does not have n bases, or is not cut at `nick`, -1 for one strand."""
     if (found := len(bases_of(text))) != n:
-        raise DataError(f"{what} of length {found} for {n} bases; the lengths must be equal")
+        raise DataError(f"the length of {what} is {found}, but there are {n} bases")
     if (places := [k for k, character in enumerate(text) if character == STRANDS]) != [nick] * (nick >= 0):
         expected = f"the sequence has it at {nick + 1}" if nick >= 0 else "the sequence has only one strand"
         told = f"{STRANDS} at {', '.join(str(k + 1) for k in places)} (from 1)" if places else f"no {STRANDS}"
-        raise DataError(f"{what} with {told}, but {expected}")
+        raise DataError(f"{what}: {told}, but {expected}")
 
 
 def ends_of(partners: IntArray) -> IntArray:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, counted, one_word, save, shown, without_compression
+from structune.files.text import Lines, Source, one_word, plural, save, shown, without_compression
 from structune.rna.formats.brackets import STRANDS, cut_as, partners, to_dot_bracket
 from structune.rna.formats.sequences import RNARecord, clean_sequence, need_structure
 
@@ -62,11 +62,11 @@ def parse_ct(lines: Lines) -> Iterator[RNARecord]:
         for row, base in islice(rows, size):
             if len(words := base.split()) < 5:
                 expected = "expected 6: index, base, before, after, partner, index"
-                raise lines.refuse(row, f"the line has {counted(len(words), 'column')}, {expected}")
+                raise lines.refuse(row, f"the line has {plural(len(words), 'column')}, {expected}")
             around.append((_whole(lines, row, words[2]), _whole(lines, row, words[3])))
             table.add(row, words[0], words[1], words[4])
         if len(around) < size:
-            told = f"the file ends after {counted(len(around), 'base')}, but the header says {size:,}"
+            told = f"the file ends after {plural(len(around), 'base')}, but the header says {size:,}"
             raise lines.refuse(number, told)
         # Strands end where no base is after one, nor before the next; but some files have zeros everywhere.
         links = [(after, before) for (_, after), (before, _) in pairwise(around)]
@@ -150,7 +150,7 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
     """
     given = list(records)
     if len(given) != 1:
-        raise DataError(f"a BPSEQ file holds one structure, but there are {counted(len(given), 'record')}")
+        raise DataError(f"a BPSEQ file holds one structure, but there are {plural(len(given), 'record')}")
     rows = [f"{i} {base} {j}\n" for i, (base, j) in _bases_and_partners(given[0])]
     save(target, "".join([f"#Name: {given[0].name}\n", *rows]))
 

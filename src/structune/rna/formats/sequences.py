@@ -9,7 +9,7 @@ from itertools import chain
 from typing import ClassVar, TypeVar
 
 from structune.errors import DataError, warn
-from structune.files.text import Lines, Source, header_description, header_name, save, shown
+from structune.files.text import Lines, Source, header_description, header_name, plural, save, shown
 from structune.rna.formats.brackets import (
     STRANDS,
     bases_of,
@@ -385,7 +385,7 @@ def checked_masks(lines: Lines) -> Iterator[tuple[int, str]]:
             yield number, text
     if n_masked:
         told = (
-            f"{n_masked:,} sequences are followed by a line of x of the same length. These lines are read as "
+            f"a line of x of the same length follows {plural(n_masked, 'sequence')}. These lines are read as "
         )
         why = "masked bases, because the other sequences have no such line. If they are constraints, use "
         warn(f"{lines.name}: {told}{why}--constraints.")

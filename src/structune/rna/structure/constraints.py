@@ -109,7 +109,7 @@ class Constraints:
         partner = partners_of(self._forced(), letters.size)
         for i, j, reason, in_long_loop in offences(letters, partner, space):
             if not in_long_loop:  # there may be other pairs in it
-                raise DataError(f"bases {i} and {j} (from 0) are constrained to pair, but: {reason}")
+                raise DataError(f"bases {i} and {j} (from 0) are constrained to pair, but {reason}")
 
     @property
     def forced(self) -> float:
@@ -150,11 +150,11 @@ class Constraints:
         return scores
 
     def _forced(self) -> list[tuple[int, int]]:
-        return nested_pairs(self.notation, "constraint")
+        return nested_pairs(self.notation, "constraints, base")
 
 
 def as_constraints(given: Constraints | str | None) -> Constraints | None:
     """Constraints, from themselves or from their notation."""
     if given is not None and not isinstance(given, Constraints | str):
-        raise DataError(f"constraints of type {type(given).__name__}: use a str or Constraints")
+        raise DataError(f"constraints must be a str or Constraints, not {type(given).__name__}")
     return Constraints(given) if isinstance(given, str) else given

@@ -232,7 +232,7 @@ def check_shard(shard: RNAShard, space: Space) -> None:
 def _check_strands(s: int, letters: Array, space: Space) -> None:
     """Refuse two strands where a model does not have them."""
     limits = (
-        (space.circular, "circular"),
+        (space.circular, "circular=True"),
         (space.max_span is not None, f"max_span={space.max_span}"),
         (space.min_hairpin >= LOOP, f"min_hairpin={space.min_hairpin}"),
     )

@@ -201,10 +201,10 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     def judge_loop(i: int, j: int, unpaired: int, branches: int, is_open: bool) -> None:
         """Note the pair that closes a loop which a model does not have."""
         if not is_open and not branches and unpaired < space.min_hairpin:
-            why = f"a hairpin of {unpaired} unpaired bases; the minimum is {space.min_hairpin}"
+            why = f"they close a hairpin of {unpaired} bases; min_hairpin is {space.min_hairpin}"
             found.append(Offence(i, j, why))
         elif not is_open and branches == 1 and unpaired > MAX_LOOP:
-            why = f"a bulge or internal loop of {unpaired} unpaired bases; the maximum is {MAX_LOOP}"
+            why = f"they close a bulge or internal loop of {unpaired} bases; the maximum is {MAX_LOOP}"
             found.append(Offence(i, j, why, in_long_loop=True))
 
     # One pass from left to right with a stack of open loops: a pair is judged when its right base comes, and
@@ -222,9 +222,9 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
         (unpaired, branches, is_open), last = loops.pop(), (i, j)
         loops[-1][1] += 1
         if max(letters[i], letters[j]) >= UNKNOWN or not space.allowed[letters[i], letters[j]]:
-            found.append(Offence(i, j, "these two bases cannot pair"))
+            found.append(Offence(i, j, "they cannot pair"))
         elif space.max_span is not None and j - i > space.max_span:
-            found.append(Offence(i, j, f"a span of {j - i}; the maximum is {space.max_span}"))
+            found.append(Offence(i, j, f"they are {j - i} apart, but max_span is {space.max_span}"))
         else:
             judge_loop(i, j, unpaired, branches, bool(is_open))
     if space.circular and last[1]:

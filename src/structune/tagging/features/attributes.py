@@ -133,7 +133,7 @@ def _append_mapping(
             elif is_set or not all(isinstance(item, NUMBERS) for item in items):
                 raise TypeError(
                     f"the attribute {name!r} is {value!r}. A list must contain only strings (several "
-                    "attributes) or only numbers (several columns); a set, only strings"
+                    "attributes) or only numbers (several columns). A set must contain only strings"
                 )
             else:
                 names += column_names(name, len(items))

@@ -400,7 +400,7 @@ class Chain(Structure):
         -------
         chain : Chain
         before : ndarray of int64, shape (chain.n_weights,)
-            Index that each of its weights has in this chain.
+            Index in `self` of each weight of the returned chain.
         """
         kept = np.flatnonzero(which[self._pairs])
         n, keys = self.n_labels, self.pairs.keys[kept]

@@ -13,7 +13,7 @@ import scipy
 from numpy.typing import NDArray
 
 from structune.errors import DataError, warn
-from structune.files.text import counted, some_of
+from structune.files.text import plural, some_of
 from structune.structure import Array, IntArray, check_range, offsets_of, place_of
 
 Rules = str | Iterable[tuple[str | None, str | None]] | None
@@ -355,7 +355,7 @@ def check_lengths(outputs: Any, lengths: IntArray) -> None:
             raise DataError(f"sequence {s}: the labels must be a list, not {kind}{sequence!r}")
         if len(sequence) != length:
             raise DataError(
-                f"sequence {s} has {counted(len(sequence), 'label')}, but {counted(length, 'token')}"
+                f"sequence {s} has {plural(len(sequence), 'label')}, but {plural(length, 'token')}"
             )
 
 
@@ -401,7 +401,7 @@ class LeftOut:
         if self.n_skipped == self.n_sequences > 0:
             raise DataError(f"the labels of all {self.n_sequences:,} sequences break {rules}: {named}")
         skipped = [f"skipped {self.n_skipped:,} of {self.n_sequences:,} sequences"] if self.n_skipped else []
-        trimmed = [f"treated {counted(self.n_trimmed, 'label')} as unknown"] if self.n_trimmed else []
+        trimmed = [f"treated {plural(self.n_trimmed, 'label')} as unknown"] if self.n_trimmed else []
         if told := "; ".join(skipped + trimmed):
             warn(f"some labels break {rules}; {told}: {named}", ForbiddenLabelsWarning)
 

@@ -188,7 +188,7 @@ def test_weights_that_are_not_finite():
         (["AC"], [[0]], r"sequence 0: the path has the shape \(1,\), but must have \(2,\)"),
         (["AC"], [[0, 99]], "sequence 0: columns must be from 0 to 4"),
         (["AC"], [], "there are 0 paths, but 1 sequences"),
-        (["AC"], [[4, 1]], "sequence 0: the model cannot have a gene at position 1"),
+        (["AC"], [[4, 1]], "sequence 0: the model cannot have a gene at base 1"),
     ],
 )
 def test_bad_input(inputs, outputs, message):

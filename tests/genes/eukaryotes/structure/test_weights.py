@@ -73,8 +73,8 @@ def test_lengths_of_introns(lengths, expected):
         ({"strands": "+"}, "strands='\\+': expected one of"),
         ({"donors": ("AT",)}, "donors=.*expected a list with 'GT', 'GC' or both"),
         ({"donors": ()}, "donors=.*expected a list"),
-        ({"introns": (3, 9)}, "the shortest is at least 4"),
-        ({"introns": (9, 8)}, "the shortest is at least 4"),
+        ({"introns": (3, 9)}, "a shortest length of at least 4"),
+        ({"introns": (9, 8)}, "a shortest length of at least 4"),
     ],
 )
 def test_wrong_rules(options, message):

@@ -311,7 +311,7 @@ class ExonGraph(Structure):
             else:
                 coding = np.append(False, path < 3 * self.weights.n_strands)
                 position = int(np.flatnonzero(coding[1:] & ~coding[:-1])[wrong])  # where exons begin
-            raise DataError(f"sequence {s}: the model cannot have a gene at position {position}")
+            raise DataError(f"sequence {s}: the model cannot have a gene at base {position} (from 0)")
 
     def _columns_of(self, nodes: Nodes) -> NodeColumns:
         found, phases, n_columns = list[Any](), list[IntArray](), self.weights.n_columns

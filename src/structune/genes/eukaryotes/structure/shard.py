@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError
-from structune.files.text import counted
+from structune.files.text import plural
 from structune.genes.eukaryotes.kernels.nodes import SPLIT_START, SPLIT_STOP, Nodes
 from structune.genes.eukaryotes.structure.weights import (
     ACCEPTOR,
@@ -295,7 +295,7 @@ def gene_path(weights: ExonWeights, n: int, transcripts: Iterable[Transcript]) -
     for t in ordered:
         if t.end > n:
             raise DataError(
-                f"transcript {t.name} ends at {t.end}, beyond the sequence of {counted(n, 'base')}"
+                f"transcript {t.name} ends at {t.end}, beyond the sequence of {plural(n, 'base')}"
             )
         if t.strand not in weights.rules.signs:
             raise DataError(

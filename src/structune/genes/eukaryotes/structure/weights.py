@@ -55,8 +55,8 @@ class GeneRules:
             raise DataError(f"donors={self.donors!r}: expected a list with 'GT', 'GC' or both")
         if not SHORTEST_INTRON <= self.introns[0] <= self.introns[1]:
             raise DataError(
-                f"introns={self.introns!r}: expected the shortest and the longest length with a score of its "
-                f"own; the shortest is at least {SHORTEST_INTRON}"
+                f"introns={self.introns!r}: expected (shortest, longest), with a shortest length of "
+                f"at least {SHORTEST_INTRON} and a longest one not below it"
             )
 
     @property

@@ -55,7 +55,7 @@ class MetagenomeFinder(OrfFinder):
         takes the name of a weight and returns the name of its group.
     l1 : float, dict, or "auto"
         L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups, or one per group name (0 for groups without a name here).
+        to the loss. One number for all groups, or one per group name (0 for other groups).
         Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
         with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
