@@ -78,6 +78,13 @@ def test_compressed_files(tmp_path, pack, monkeypatch):
             save(tmp_path / f"a.{ending}", "a")
 
 
+def test_xz_that_asks_for_much_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_MOST_XZ", 1 << 20)
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"a\n"))
+    with pytest.raises(DataError, match=r"a\.xz: the xz file needs more than 1 MB of memory"):
+        list(Lines(tmp_path / "a.xz"))
+
+
 def test_gzip_that_unpacks_to_much_is_read_where_it_is_large_itself():
     numbers = b"".join(b"%d\n" % (k * k) for k in range(100_000))
     assert b"".join(line_blocks(io.BytesIO(gzip.compress(numbers)), 1000)) == numbers

@@ -76,7 +76,7 @@ class SequenceAligner(BlockEstimator):
         cost of its missed matches.
     groups : {"kind", "single", "separate"} or callable
         Groups of weights that share a regularization strength. "kind": one group per type of feature
-        (substitutions, neighbours at each distance, lengths of gaps, ...). "single": one group for all
+        (substitutions, neighbors at each distance, lengths of gaps, ...). "single": one group for all
         weights. "separate": one group per weight. A callable takes the name of a weight and returns the name
         of its group.
     penalty : float or dict, optional

@@ -111,7 +111,7 @@ class Request:
     )
     report: Path | None = option(
         None,
-        help="Write a report to this .html file: alignments with columns coloured by confidence; "
+        help="Write a report to this .html file: alignments with columns colored by confidence; "
         "sequence identities; and the guide trees of families.",
         panel="Output",
     )

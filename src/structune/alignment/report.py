@@ -1,4 +1,4 @@
-"""The page of ``structune align --report``: alignments, coloured by the confidence of columns."""
+"""The page of ``structune align --report``: alignments, colored by the confidence of columns."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _members(rows: Sequence[str], confidence: FloatArray | None) -> list[Member]
 def _drawn(
     names: Sequence[str], rows: Sequence[str], confidence: FloatArray | None, told: str
 ) -> Iterator[Block]:
-    """Rows, coloured by the confidence of columns if it is known."""
+    """Rows, colored by the confidence of columns if it is known."""
     n_columns = len(rows[0])
     if confidence is not None:
         yield Text(told)

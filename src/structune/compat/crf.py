@@ -129,7 +129,7 @@ class CRF(Parameters):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Fit the model to labelled sequences.
+        """Fit the model to labeled sequences.
 
         Parameters
         ----------

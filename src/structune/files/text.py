@@ -126,6 +126,9 @@ class _Unpacked(io.RawIOBase):
         except Exception as error:  # each library has its own
             if isinstance(error, OSError) and error.errno is not None:
                 raise
+            if "limit exceeded" in str(error):
+                told = f"needs more than {_MOST_XZ // 10**6} MB of memory. Unpack it first"
+                raise DataError(f"{self._name}: the {self._compression} file {told}") from None
             raise DataError(f"{self._name}: the {self._compression} file is damaged ({error})") from error
 
     def _check(self, data: bytes) -> None:

@@ -76,7 +76,7 @@ class Centre:
 class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     """A model of one row of features an example.
 
-    Weights of the intercept have no penalty. Dense features are centred while the model is fitted, which
+    Weights of the intercept have no penalty. Dense features are centered while the model is fitted, which
     changes nothing but how fast that is.
     """
 

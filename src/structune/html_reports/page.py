@@ -93,7 +93,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Columns:
-    """Rows of letters of equal length, with background colours for columns."""
+    """Rows of letters of equal length, with background colors for columns."""
 
     names: Sequence[str]
     rows: Sequence[str]

@@ -115,7 +115,7 @@ def spread(wanted: FloatArray, gap: float) -> FloatArray:
 
 
 def check_number(n: int, what: str) -> None:
-    """Refuse more than there are colours, or none."""
+    """Refuse more than there are colors, or none."""
     if not 1 <= n <= len(COLORS):
         raise DataError(f"this figure can show 1 to {len(COLORS)} {what}, not {n}")
 

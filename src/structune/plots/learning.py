@@ -214,7 +214,7 @@ def plot_sensitivity(
 ) -> Figure:
     """Plot accuracies by shape and rate of the Gamma prior (section 4 of Foo, Do & Ng, ICML 2009).
 
-    Colours show the difference from the best accuracy of each panel, in percentage points.
+    Colors show the difference from the best accuracy of each panel, in percentage points.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ def _texts(kind: str, texts: Iterable[tuple[list[int], str]]) -> str:
 
 
 def _scale() -> str:
-    """What the colours of the bases mean."""
+    """What the colors of the bases mean."""
     colors, _ = disc_colors("", np.linspace(0, 1, _N_SHADES))
     boxes = "".join(
         f'<rect x="{16 * k}" width="16" height="14" fill="{_hex(c)}"/>' for k, c in enumerate(colors)

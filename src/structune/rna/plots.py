@@ -411,7 +411,7 @@ def plot_pair_probabilities(
 
 
 class _Loop(NamedTuple):
-    """What lies between neighbouring pairs of a loop: backbone edges, and lengths that branches overhang."""
+    """What lies between neighboring pairs of a loop: backbone edges, and lengths that branches overhang."""
 
     first: IntArray  # bases of the pairs
     last: IntArray
@@ -475,7 +475,7 @@ def _place_on_circle(
 ) -> None:
     """Place branches and bases, between those `before` and `after`, on a circle around a point above 0.
 
-    `gaps` are the angles between neighbouring pairs; `before` and `after` pair, or are as far apart.
+    `gaps` are the angles between neighboring pairs; `before` and `after` pair, or are as far apart.
     """
     # Points are complex numbers: exp(i angle) turns, and sums move.
     half = _half_angle(radius, PAIR_LENGTH)
@@ -499,7 +499,7 @@ def _open(z: ComplexArray, loop: _Loop) -> tuple[float, FloatArray]:
     turn = _LEAST_TURN if len(branches) > 1 else 0.0
 
     def angles(radius: float) -> tuple[FloatArray, FloatArray]:
-        """Between neighbouring pairs, the closing one first and last: the least; those of the edges alone."""
+        """Between neighboring pairs, the closing one first and last: the least; those of the edges alone."""
         depth, overhangs = _depth(radius), loop.overhangs.sum(axis=1)
         bases = 2 * loop.edges * _half_angle(radius, 1.0) + overhangs / radius
         alone = 2 * _half_angle(radius, PAIR_LENGTH) + bases

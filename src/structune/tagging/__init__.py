@@ -1,7 +1,7 @@
 """Label sequences: words, residues, bases, events.
 
 The models are linear-chain CRFs, or structured SVMs: each token has named attributes, which templates compute
-from columns, and pairs of neighbouring labels have weights. Start with `SequenceTagger`; on the command line,
+from columns, and pairs of neighboring labels have weights. Start with `SequenceTagger`; on the command line,
 with ``structune train``, ``tune`` and ``predict``.
 
 - ``tagger``: the estimator; ``segment_tagger``: a semi-Markov CRF, which labels whole segments

@@ -25,7 +25,7 @@ class LabelSequences(list[list[str]]):
 
 
 class LabelPredictions(StructuredEstimator):
-    """Marginals and most probable labellings of sequences, some of which may be empty."""
+    """Marginals and most probable labelings of sequences, some of which may be empty."""
 
     classes_: list[str]  # labels of the structure's marginals
 
@@ -60,7 +60,7 @@ class LabelPredictions(StructuredEstimator):
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
-        """Predict the `n` most probable labellings of each sequence, as (labels, probability), best first.
+        """Predict the `n` most probable labelings of each sequence, as (labels, probability), best first.
 
         Raises
         ------

@@ -37,7 +37,7 @@ class Learning(Format):
         None,
         panel="Model",
         help="Feature templates, such as 'w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape'. The default depends "
-        "on the columns. It has windows of 5 tokens, pairs of neighbours, triples (not of the first column) "
+        "on the columns. It has windows of 5 tokens, pairs of neighbors, triples (not of the first column) "
         "and the ends of the sentence. If the first column has words and not only single letters, it adds "
         "their lower case, shapes, prefixes and suffixes, and pairs of words and other columns.",
     )
@@ -48,7 +48,7 @@ class Predicting(Format):
     """What is predicted for column files."""
 
     marginals: bool = option(False, help="Add a column with the probability of each predicted label.")
-    nbest: int | None = option(None, min=1, help="Write the N most probable labellings of each sentence.")
+    nbest: int | None = option(None, min=1, help="Write the N most probable labelings of each sentence.")
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class LabelReport(Predictions):
         shares: Sequence[float] | None,
         ranked: Sequence[Labelling],
     ) -> None:
-        """Draw the labels of a sentence, and how its other labellings differ."""
+        """Draw the labels of a sentence, and how its other labelings differ."""
         part = slice(_MOST_TOKENS)
         if len(tokens) > _MOST_TOKENS:
             name += f", tokens 1 to {_MOST_TOKENS} of {len(tokens):,}"

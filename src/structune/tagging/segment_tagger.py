@@ -131,7 +131,7 @@ class SegmentTagger(LabelPredictions):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the model to sequences with labelled segments.
+        """Fit the model to sequences with labeled segments.
 
         Parameters
         ----------

@@ -82,7 +82,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Time then grows with the cube of the number of labels.
     forbidden : None, "bio", "bioes", or list of (from, to)
         Forbidden transitions between labels, in training and in prediction. "bio" and "bioes" forbid those
-        that break this labelling scheme, such as O to I-x. In a list, None as a label stands for the start or
+        that break this labeling scheme, such as O to I-x. In a list, None as a label stands for the start or
         end of a sequence. Set after `fit`, it applies to predictions only.
     outside : {"skip", "trim", "error"}
         What to do with training sequences whose labels break `forbidden`. "skip" skips these sequences, with
@@ -157,7 +157,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     # --- fitting ------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Fit the model to labelled sequences.
+        """Fit the model to labeled sequences.
 
         Parameters
         ----------

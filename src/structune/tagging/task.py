@@ -60,8 +60,8 @@ class TaggingTask(Task):
         "spaces, or by tabs if values contain spaces. FILE needs the input columns that the model was "
         "trained with, in the same order; a label column and others may follow. In CoNLL-U files, columns "
         "are found by name; a model with one input column reads FORM. FILE may be larger than memory. A line "
-        "with an error stops the command, after the text before it has been labelled and written.",
-        "With --nbest N, each sentence is written up to N times, the most probable labelling first, each "
+        "with an error stops the command, after the text before it has been labeled and written.",
+        "With --nbest N, each sentence is written up to N times, the most probable labeling first, each "
         "after a line such as '# sentence 1 rank 2 probability 0.012345'.",
     )
     examples: ClassVar[tuple[str, ...]] = (
@@ -190,7 +190,7 @@ class TaggingTask(Task):
     def _texts(
         self, model: Any, files: Sequence[str], predicting: Predicting, report: LabelReport | None = None
     ) -> Iterator[str]:
-        """The labelled sentences, which are added to the report."""
+        """The labeled sentences, which are added to the report."""
         from structune.cli.files import binary_source
         from structune.tagging.conll import TOKEN, Reader
 
@@ -300,7 +300,7 @@ def _labelled_text(data: ConllData, labels: list[list[str]], marginals: Marginal
 
 
 def _ranked_texts(data: ConllData, n_before: int, ranked: list[Any], marginals: Marginals) -> Iterator[str]:
-    """Each sentence with its most probable labellings, each after a line with its probability."""
+    """Each sentence with its most probable labelings, each after a line with its probability."""
     sentences = zip(*(data.sentences(name) for name in data.columns), strict=True)
     for s, (columns, labellings) in enumerate(zip(sentences, ranked, strict=True)):
         for rank, (labels, probability) in enumerate(labellings, start=1):

@@ -102,7 +102,7 @@ class AlignmentShard(SequenceShard):
 class Alignment(Structure):
     """The structured model of global alignments of two proteins (Do, Gross & Batzoglou 2006).
 
-    An alignment is a set of matched residues. Residues between two neighbouring matches are gaps, first in x
+    An alignment is a set of matched residues. Residues between two neighboring matches are gaps, first in x
     and then in y, so that each alignment is scored once. Both sequences share their weights. If gaps in both
     are adjacent, the gap in x counts as the first one.
 

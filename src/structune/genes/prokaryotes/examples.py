@@ -35,7 +35,7 @@ _Item = tuple[int, int, Any]  # start, end, and the gene if it can be learned fr
 
 @dataclass
 class OrfExamples(Examples):
-    """Some neighbouring genes each, with what is between them."""
+    """Some neighboring genes each, with what is between them."""
 
     genes: list[list[Gene]] = field(default_factory=list)  # of each example, within it
     sources: list[int] = field(default_factory=list)  # which of the annotated sequences each is from

@@ -47,7 +47,7 @@ _KEPT: dict[str, type] = {
 
 
 def are_many(n_weights: int, weighted_parts: float) -> bool:
-    """Whether so many weights are not all determined by so many labelled parts."""
+    """Whether so many weights are not all determined by so many labeled parts."""
     return n_weights * _PARTS_PER_WEIGHT > weighted_parts
 
 

@@ -1,4 +1,4 @@
-"""Templates: attributes computed from columns of strings, such as neighbours, prefixes and shapes of tokens.
+"""Templates: attributes computed from columns of strings, such as neighbors, prefixes and shapes of tokens.
 
 A template's text is also the start of its attributes' names: ``w[-1]|w[0]`` gives ``w[-1]|w[0]=the|dog``.
 
@@ -294,7 +294,7 @@ def extract(
 
 
 class _Corpus:
-    """The columns that templates read, and where each token's neighbours are."""
+    """The columns that templates read, and where each token's neighbors are."""
 
     def __init__(self, columns: Mapping[str, Sequence[str]], lengths: IntArray) -> None:
         self.columns, self.lengths = columns, lengths
@@ -306,7 +306,7 @@ class _Corpus:
         self._rows: dict[int, IntArray] = {}
 
     def rows(self, offset: int) -> IntArray:
-        """Each token's neighbour at the offset, -1 where the sequence ends before it."""
+        """Each token's neighbor at the offset, -1 where the sequence ends before it."""
         if offset not in self._rows:
             rows = np.arange(self.n_tokens) + offset
             self._rows[offset] = np.where((rows >= self.first) & (rows <= self.last), rows, -1)
@@ -342,7 +342,7 @@ def conll2000_templates(word: str = "w", tag: str = "pos") -> list[Template]:
 
 
 def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Template]:
-    """Make templates for symbols: windows of 5 tokens, pairs of neighbours, and sequence ends.
+    """Make templates for symbols: windows of 5 tokens, pairs of neighbors, and sequence ends.
 
     Use them for tokens whose spelling carries no information, such as bases, residues or events. `symbol` is
     the name of the column of symbols. `tags` are further columns, which also get templates for triples.

@@ -322,7 +322,7 @@ class Chain(Structure):
 
     @classmethod
     def _all_moves(cls, labels: list[str], boundary: bool, forbidden: Rules) -> dict[str, IntArray]:
-        """Keys of all that neighbouring labels can have weights for, by the parameter that takes them."""
+        """Keys of all that neighboring labels can have weights for, by the parameter that takes them."""
         return {"transitions": np.flatnonzero(allowed_moves(labels, forbidden)[0])}
 
     @classmethod
@@ -646,7 +646,7 @@ class Chain(Structure):
     def _linear_sums(
         self, under: Weighted, blocks: list[slice], tables: Any, tokens: OpenWeights | None = None
     ) -> tuple[Array, BoolArray, Array, Array]:
-        """Logs of sums of neighbouring blocks in the linear domain, and which blocks do not leave its range.
+        """Logs of sums of neighboring blocks in the linear domain, and which blocks do not leave its range.
 
         Also the counts of starts and ends and of transitions, unless there are no weights. `tables` get what
         `kernels.expectations` says, and `tokens`, if given, the counts of attributes.
@@ -673,7 +673,7 @@ class Chain(Structure):
         return log_z + moves.shift(lengths), fits, edges, transitions
 
     def _posterior(self, under: Weighted, block: slice) -> Posterior:
-        """Sums over the labellings of a block: in the linear domain, unless its scores leave the range."""
+        """Sums over the labelings of a block: in the linear domain, unless its scores leave the range."""
         offsets = under.shard.offsets[block.start : block.stop + 1] - under.shard.offsets[block.start]
         shape, dtype, weights = (int(offsets[-1]), self.n_labels), under.opened.w.dtype, under.weights[block]
         if self.n_labels > 1:  # kernels are not compiled for rows of one cell, of which the sums are no work
@@ -846,7 +846,7 @@ class Chain(Structure):
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
 
     def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """Return up to `n` best labellings of each sequence, (n_found, length), and scores, best first."""
+        """Return up to `n` best labelings of each sequence, (n_found, length), and scores, best first."""
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)

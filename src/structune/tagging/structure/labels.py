@@ -88,7 +88,7 @@ def as_rules(forbidden: Rules) -> str | list[tuple[str | None, str | None]] | No
 
 
 def possible_lengths(moves: Moves, longest: int) -> BoolArray:
-    """Whether sequences of 0, 1, ..., `longest` tokens have an allowed labelling."""
+    """Whether sequences of 0, 1, ..., `longest` tokens have an allowed labeling."""
     transition, reach, end = moves
     possible = np.zeros(longest + 1, dtype=bool)
     # `reach` are the labels that some allowed labelling of so many tokens ends with; once it stays the same,
@@ -282,7 +282,7 @@ def encode_labels(outputs: Any, lengths: IntArray, names: Sequence[str] | None =
 
 
 def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str, int]) -> Labelling:
-    """A labelling where a token may have several labels, or any (None)."""
+    """A labeling where a token may have several labels, or any (None)."""
     allowed = np.zeros((len(flat), len(names)), dtype=bool)
     for t, label in enumerate(flat):
         for choice in names if label is None else _choices(label):

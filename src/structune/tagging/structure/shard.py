@@ -163,7 +163,7 @@ def token_costs(cost: FloatArray, lengths: IntArray, own: IntArray, n_labels: in
 
 
 def wrong_tokens(own: IntArray, found: IntArray, starts: IntArray) -> FloatArray:
-    """The number of tokens of each sequence that are labelled differently."""
+    """The number of tokens of each sequence that are labeled differently."""
     return np.add.reduceat((own != found).astype(np.float64), starts)
 
 
