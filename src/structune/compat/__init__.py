@@ -1,8 +1,10 @@
 """Drop-in replacements for other libraries: change the import, and a program runs with structune.
 
-For sklearn-crfsuite: ``from structune.compat import CRF, metrics, scorers``.
+For sklearn-crfsuite: ``from structune.compat import CRF, metrics, scorers``. For python-crfsuite:
+``from structune.compat import pycrfsuite``.
 
 - ``crf``: the estimator; ``tagger``: a fitted model with the methods of python-crfsuite's ``Tagger``
+- ``pycrfsuite``: the module of python-crfsuite, with its trainer
 - ``metrics``, ``scorers``: scores of labels, per token and per sequence
 """
 

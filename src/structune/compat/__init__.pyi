@@ -1,4 +1,5 @@
 from . import metrics as metrics
+from . import pycrfsuite as pycrfsuite
 from . import scorers as scorers
 from .crf import CRF as CRF
 from .crf import CompatibilityWarning as CompatibilityWarning

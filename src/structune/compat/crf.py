@@ -13,10 +13,11 @@ import numpy as np
 from structune.compat.tagger import JOIN, Tagger, as_labels, as_plain, as_tokens, tokens_of
 from structune.errors import DataError, warn
 from structune.files.models import check_class
+from structune.learning.estimator import Encoded
 from structune.learning.parameters import Parameters, Range
 from structune.running.executors import Run
 from structune.tagging.crfsuite import load_either
-from structune.tagging.features.attributes import table_of_items
+from structune.tagging.features.attributes import AttributeTable, table_of_items
 from structune.tagging.metrics import token_scores
 from structune.tagging.tagger import SequenceTagger
 
@@ -154,16 +155,8 @@ class CRF(Parameters):
         """
         if (X_dev is None) != (y_dev is None):
             raise DataError("X_dev and y_dev must be given together")
-        tagger = self._tagger()
-        tokens, labels = _not_empty(as_tokens(X), as_labels(y))
-        table = table_of_items(tokens, JOIN, as_plain)
-        examples = tagger._encode_training(table, labels)
-        if self.min_freq:
-            counts = np.zeros(examples.structure.n_weights)
-            examples.structure.features(examples.shard, counts)
-            chain, _ = examples.structure.keep(counts >= self.min_freq)
-            examples = replace(examples, structure=chain, shard=chain.encode(table, labels))
-        tagger._fit_encoded(examples)
+        tagger, tokens, labels = self._tagger(), *_not_empty(as_tokens(X), as_labels(y))
+        tagger._fit_encoded(self._encoded(tagger, table_of_items(tokens, JOIN, as_plain), labels))
         self._fitted = Tagger(tagger)
         if self.model_filename is not None:
             tagger.save(self.model_filename)
@@ -172,6 +165,16 @@ class CRF(Parameters):
             for row in token_scores(as_labels(y_dev), self.predict(X_dev)).rows():
                 print(f"{row.name:<16} {row.precision:9.3f} {row.recall:7.3f} {row.f1:6.3f} {row.support:8d}")
         return self
+
+    def _encoded(self, tagger: SequenceTagger, table: AttributeTable, labels: list[list[Any]]) -> Encoded:
+        """The examples, with weights for what occurs `min_freq` times."""
+        examples = tagger._encode_training(table, labels)
+        if self.min_freq:
+            counts = np.zeros(examples.structure.n_weights)
+            examples.structure.features(examples.shard, counts)
+            chain, _ = examples.structure.keep(counts >= self.min_freq)
+            examples = replace(examples, structure=chain, shard=chain.encode(table, labels))
+        return examples
 
     def _tagger(self) -> SequenceTagger:
         """The tagger with these parameters."""

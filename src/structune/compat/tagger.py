@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
+from structune.files.models import check_class
 from structune.files.text import plural
+from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import KnownRows, known_rows
 from structune.tagging.tagger import SequenceTagger
 
@@ -67,14 +73,67 @@ class Info(NamedTuple):
     attributes: dict[str, str]
     transitions: dict[tuple[str | None, str | None], float]
     state_features: dict[tuple[str, str], float]
+    header: dict[str, str]
+
+
+def _dumped(info: Info) -> Iterator[str]:
+    """The text of CRFsuite's ``dump``."""
+    yield "FILEHEADER = {\n" + "".join(f"  {name}: {text}\n" for name, text in info.header.items()) + "}\n\n"
+    for title, names in (("LABELS", info.labels), ("ATTRIBUTES", info.attributes)):
+        yield f"{title} = {{\n" + "".join(f"  {k:>5}: {name}\n" for name, k in names.items()) + "}\n\n"
+    for title, kind, weights in (
+        ("TRANSITIONS", 1, info.transitions),
+        ("STATE_FEATURES", 0, info.state_features),
+    ):
+        lines = (f"  ({kind}) {a} --> {b}: {w:.6f}\n" for (a, b), w in weights.items())
+        yield f"{title} = {{\n" + "".join(lines) + "}\n\n"
 
 
 class Tagger:
-    """A fitted `SequenceTagger` with the methods of ``pycrfsuite.Tagger``, for one sequence at a time."""
+    """A fitted `SequenceTagger` with the methods of ``pycrfsuite.Tagger``, for one sequence at a time.
 
-    def __init__(self, model: SequenceTagger) -> None:
-        self.model = model
+    Parameters
+    ----------
+    model : SequenceTagger, optional
+        Model; by default, `open` or `open_inmemory` load one.
+    """
+
+    def __init__(self, model: SequenceTagger | None = None) -> None:
+        self._model = model
         self.set([])
+
+    @property
+    def model(self) -> SequenceTagger:
+        """The model; `DataError` if none is open."""
+        if self._model is None:
+            raise DataError("no model is open: call open with the path of a model file")
+        return self._model
+
+    def open(self, name: str | os.PathLike[str]) -> closing[Tagger]:
+        """Load a model file of structune or CRFsuite; the result closes it at the end of a ``with`` block."""
+        self._model = check_class(load_either(name), SequenceTagger, name, "a sequence tagger")
+        self.set([])
+        return closing(self)
+
+    def open_inmemory(self, value: bytes) -> closing[Tagger]:
+        """Load a model from the content of its file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model")
+            path.write_bytes(value)
+            return self.open(path)
+
+    def close(self) -> None:
+        """Close the model."""
+        self._model = None
+        self.set([])
+
+    def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
+        """Write the model as text, in the form of CRFsuite, to a file or to standard output."""
+        text = "".join(_dumped(self.info()))
+        if filename is None:
+            print(text, end="")
+        else:
+            Path(filename).write_text(text, encoding="utf-8")
 
     def labels(self) -> list[str]:
         """Return the labels of the model."""
@@ -129,11 +188,19 @@ class Tagger:
 
     def info(self) -> Info:
         """Return the labels, attributes and weights of the model."""
+        if self._model is None:
+            raise RuntimeError("no model is open: call open with the path of a model file")
         labels, attributes = (
             {name: str(k) for k, name in enumerate(names)}
             for names in (self.model.classes_, self.model.chain_.attributes)
         )
-        return Info(labels, attributes, self.model.transition_features_, self.model.state_features_)
+        sizes = {
+            "num_labels": len(labels),
+            "num_attrs": len(attributes),
+            "num_features": self.model.coef_.size,
+        }
+        header = {name: str(n) for name, n in sizes.items()}
+        return Info(labels, attributes, self.model.transition_features_, self.model.state_features_, header)
 
     def rows(self, tokens: list[list[Any]]) -> KnownRows:
         """Return the attributes of the tokens of several sequences, numbered as in the model."""

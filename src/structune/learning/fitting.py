@@ -68,6 +68,7 @@ def fit(
         start = start - origin
     functions = [] if constraints is None else constraints.functions
     with Monitor(run.verbose, run.max_seconds) as monitor, one_thread():
+        monitor.listener = run.listener
         options = {**splitting, "executor": run.executor, "hessian": hessian, "origin": origin}
         problem = _problem(tuner, cv, partial(TuningProblem.build, structure, loss, data, groups, **options))
         monitor.passes = passes = PassCount(*problem.risks, *functions)

@@ -255,6 +255,7 @@ class FitsOnExecutor(Parameters):
     run: Run | None = None
 
     _tolerance: ClassVar[float] = TOLERANCE  # of a fit, where `run` has none
+    _listener: ClassVar[Any] = None  # of an instance, while it is fitted: is called with the monitor
 
     @property
     def _fit_tolerance(self) -> float:
@@ -287,6 +288,7 @@ class FitsOnExecutor(Parameters):
             self._fit_tolerance,
             verbose,
             work,
+            self._listener,
         )
 
 

@@ -227,6 +227,7 @@ class PreparedRun(Run):
     tolerance: float = 1e-4
     verbose: int = 0
     work: Mapping[str, Any] = field(default_factory=dict)  # plain settings: a checkpoint of others is refused
+    listener: Callable[[Monitor], None] | None = None  # of the fit's monitor
 
     def begin_checkpoint(self, monitor: Monitor, data: Callable[[], Mapping[str, Any]]) -> None:
         """Pass the checkpoint, if there is one, to the monitor; `data` returns what identifies the data."""

@@ -57,6 +57,8 @@ class Monitor:
         self.history: list[dict[str, Any]] = []  # a record per iteration
         self.checkpoint: Checkpoint | None = None  # where work keeps its state
         self.passes: Any = None  # counts passes: those `spent`, to which it can `add` those of earlier work
+        self.weights: Any = None  # those that the solver has just shown, if it has
+        self.listener: Callable[[Monitor], None] | None = None  # is called after each record
         self._fits: list[str] = []  # whose states no search has replaced
         self._start, self._before = time.perf_counter(), 0.0
         self._bars: Bars | None = None
@@ -89,13 +91,16 @@ class Monitor:
     def record(self, stage: str, *, done: float | None = None, **values: Any) -> None:
         """Add a record to the history, and show it; `done` is the completed share of the work."""
         self.history.append({"stage": stage, "seconds": self._before + self.seconds, **values})
+        if self.listener is not None:
+            self.listener(self)
         if self._bars is not None:
             self._bars.show_whole(stage, done, _line(values))
             if self.verbose > 1:
                 self._bars.print(f"{stage}: {_line(values)} ({self.seconds:.1f} s)")
 
-    def show(self, stage: str, *, done: float | None = None, **values: Any) -> None:
+    def show(self, stage: str, *, done: float | None = None, weights: Any = None, **values: Any) -> None:
         """Show the progress of a part of the work; it is recorded only inside `recording`."""
+        self.weights = weights
         if self._told_passes is not None and "objective" in values:
             known = {name: value for name, value in values.items() if isfinite(value)}
             self.record(stage, done=done, passes=self._told_passes(), **known)

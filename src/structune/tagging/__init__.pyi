@@ -4,6 +4,7 @@ from .conll import read_conll as read_conll
 from .conll import read_conll_blocks as read_conll_blocks
 from .conll import write_conll as write_conll
 from .crfsuite import read_crfsuite as read_crfsuite
+from .crfsuite import write_crfsuite as write_crfsuite
 from .data.conll2000 import load_conll2000 as load_conll2000
 from .data.hmm import hmm_attributes as hmm_attributes
 from .data.hmm import hmm_groups as hmm_groups

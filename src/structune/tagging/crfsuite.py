@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from structune.errors import ModelFileError
+from structune.errors import CapabilityError, ModelFileError
 from structune.files.models import load
 from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.structure.chain import Chain
@@ -24,6 +24,10 @@ _NUMBERS = (
     *("features", "labels", "attributes"),
 )
 _FEATURE = np.dtype([("is_transition", "<u4"), ("source", "<u4"), ("label", "<u4"), ("weight", "<f8")])
+_HEADER, _TABLES, _BYTE_ORDER = 48, 256, 0x62445371  # bytes; of a database
+# steps of the hash: which of a, b, c change by which, and how far bits are rotated
+_MIX = ((0, 2, 1, 4), (1, 0, 2, 6), (2, 1, 0, 8), (0, 2, 1, 16), (1, 0, 2, 19), (2, 1, 0, 4))
+_FINAL = ((2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24))
 _TYPE, _VERSION = int.from_bytes(b"FOMC", "little"), 100
 
 
@@ -56,6 +60,128 @@ def read_crfsuite(path: str | os.PathLike[str]) -> SequenceTagger:
         return _unpack(data)
     except (ValueError, IndexError) as error:
         raise ModelFileError(f"{path}: the model of CRFsuite cannot be read: {error}") from None
+
+
+def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None:
+    """Save a tagger in the format of CRFsuite, which programs in other languages read.
+
+    Attributes keep their names: CRFsuite calls ``{"word": "the"}`` ``word:the``, and structune ``word=the``,
+    unless `structune.compat` trained the model. Weights of zero are not written.
+
+    Raises
+    ------
+    CapabilityError
+        The model is of second order, forbids transitions, or has weights of starts and ends. Train with
+        ``boundary=False``.
+    """
+    chain = tagger.chain_
+    if type(chain) is not Chain or chain.boundary or tagger.forbidden is not None:
+        raise CapabilityError(
+            "CRFsuite's format has only models of first order without forbidden transitions and without "
+            "weights of starts and ends. Train with order=1, forbidden=None and boundary=False"
+        )
+    weights, n_labels, n_pairs = tagger.coef_, len(chain.labels), chain.pairs.size
+    features = np.empty(weights.size, _FEATURE)
+    keys = np.concatenate([chain.pairs.keys, chain.transitions])
+    features["is_transition"] = np.arange(weights.size) >= n_pairs
+    features["source"], features["label"] = np.divmod(keys, n_labels)
+    features["weight"] = weights
+    features = features[weights != 0.0]
+    is_pair, numbers = features["is_transition"] == 0, np.arange(features.size)
+    references = [
+        (b"LFRF", n_labels, n_labels + 2, features["source"][~is_pair], numbers[~is_pair]),
+        (
+            b"AFRF",
+            len(chain.attributes),
+            len(chain.attributes),
+            features["source"][is_pair],
+            numbers[is_pair],
+        ),
+    ]
+    chunks = [
+        b"FEAT" + np.array([12 + 20 * features.size, features.size], "<u4").tobytes() + features.tobytes()
+    ]
+    chunks += [
+        _database([name.encode(errors="surrogateescape") for name in names])
+        for names in (chain.labels, list(chain.attributes))
+    ]
+    place, places = _HEADER, list[int]()
+    for chunk in chunks:
+        places.append(place)
+        place += len(chunk)
+    chunks.append(b"\0" * (-place % 4))
+    place += -place % 4
+    for magic, n, n_places, sources, own in references:
+        chunk = _references(magic, n, n_places, sources, own, place)
+        chunks.append(chunk)
+        places.append(place)
+        place += len(chunk)
+    # the number of features is 0 in the header, as CRFsuite has it in that of the chunk
+    numbers_ = [place, _TYPE, _VERSION, 0, n_labels, len(chain.attributes), *places]
+    Path(path).write_bytes(_MAGIC + np.array(numbers_, "<u4").tobytes() + b"".join(chunks))
+
+
+def _references(magic: bytes, n: int, n_places: int, sources: Array, numbers: IntArray, start: int) -> bytes:
+    """The numbers of the features of each label or attribute, found by places in the file."""
+    order = np.argsort(sources, kind="stable")
+    sizes = np.bincount(sources, minlength=n)
+    lists = np.split(numbers[order], np.cumsum(sizes)[:-1])
+    places = np.zeros(n_places, "<u4")
+    places[:n] = start + 12 + 4 * n_places + np.concatenate([[0], np.cumsum(4 + 4 * sizes)[:-1]])
+    body = b"".join(np.concatenate([[own.size], own]).astype("<u4").tobytes() for own in lists)
+    size = 12 + 4 * n_places + len(body)
+    return magic + np.array([size, n_places], "<u4").tobytes() + places.tobytes() + body
+
+
+def _database(names: list[bytes]) -> bytes:
+    """A constant database of names: records, 256 hash tables, and the places of the records by number."""
+    texts = [name + b"\0" for name in names]
+    sizes = np.array([8 + len(text) for text in texts], np.int64)
+    first = 24 + 8 * _TABLES
+    places = first + np.cumsum(sizes) - sizes
+    records = b"".join(np.array([k, len(text)], "<u4").tobytes() + text for k, text in enumerate(texts))
+    hashes = _jenkins(texts)
+    tables, found, place = list[bytes](), np.zeros((_TABLES, 2), "<u4"), first + len(records)
+    for t in range(_TABLES):
+        own = np.flatnonzero(hashes % _TABLES == t)
+        if not own.size:
+            continue
+        buckets = np.zeros((2 * own.size, 2), "<u4")
+        for k in own.tolist():
+            at = int(hashes[k] // 256) % len(buckets)
+            while buckets[at, 1]:
+                at = (at + 1) % len(buckets)
+            buckets[at] = hashes[k], places[k]
+        found[t] = place, len(buckets)
+        tables.append(buckets.tobytes())
+        place += buckets.nbytes
+    back = places.astype("<u4").tobytes()
+    head = np.array([place + len(back), 0, _BYTE_ORDER, len(texts), place if texts else 0], "<u4").tobytes()
+    return b"CQDB" + head + found.tobytes() + records + b"".join(tables) + back
+
+
+def _jenkins(texts: list[bytes]) -> IntArray:
+    """The hash of each text, by Bob Jenkins' ``hashlittle`` (lookup3, 2006)."""
+    lengths = np.array([len(text) for text in texts], np.int64)
+    n_blocks = np.maximum(1, -(-lengths // 12))
+    found = np.empty(len(texts), np.int64)
+    with np.errstate(over="ignore"):
+        for n in np.unique(n_blocks).tolist():
+            rows = np.flatnonzero(n_blocks == n)
+            padded = b"".join(texts[k].ljust(12 * n, b"\0") for k in rows.tolist())
+            words = np.frombuffer(padded, "<u4").reshape(rows.size, n, 3).astype(np.uint32)
+            abc = np.repeat(((0xDEADBEEF + lengths[rows]) % (1 << 32)).astype(np.uint32)[None], 3, axis=0)
+            for block in range(n):
+                abc += words[:, block].T
+                for x, y, z, k in _MIX if block < n - 1 else ():
+                    abc[x] -= abc[y]
+                    abc[x] ^= (abc[y] << np.uint32(k)) | (abc[y] >> np.uint32(32 - k))
+                    abc[y] += abc[z]
+            for x, y, k in _FINAL:
+                abc[x] ^= abc[y]
+                abc[x] -= (abc[y] << np.uint32(k)) | (abc[y] >> np.uint32(32 - k))
+            found[rows] = abc[2]
+    return found
 
 
 def _unpack(data: bytes) -> SequenceTagger:

@@ -1,5 +1,7 @@
 """Attribute tables: what tokens may be, and what is refused, with the place named."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -120,6 +122,23 @@ def test_entries_are_those_of_the_items(X):
     assert entries(AttributeTable.from_items(X)) == [
         [naive_row(token) for token in sequence] for sequence in X
     ]
+
+
+numbers = st.one_of(st.booleans(), st.integers(-9, 9), st.floats(-1e6, 1e6))
+nested = st.recursive(
+    st.one_of(numbers, st.text("ab=:", max_size=3)),
+    lambda inner: st.dictionaries(st.text("xyz", max_size=2), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.dictionaries(st.text("kl", max_size=2), nested, max_size=4), min_size=1, max_size=4))
+def test_nested_dicts_are_read_alike_the_fast_and_the_long_way(tokens):
+    tables = (AttributeTable.from_items([list(map(kind, tokens))]) for kind in (dict, OrderedDict))
+    fast, long = tables
+    assert list(fast.names) == list(long.names)
+    assert_equal(fast.indptr, long.indptr)
+    assert entries(fast) == entries(long)
 
 
 @given(corpora, st.data())

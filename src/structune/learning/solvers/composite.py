@@ -64,7 +64,7 @@ def minimize_composite(
         norm, before = path.norm, path.value
         done = share_done(norm, first, gradient_tolerance)
         shown = {"evaluation": path.n_evaluations, "objective": before, "gradient": norm}
-        monitor.show("fit", done=done, **shown)
+        monitor.show("fit", done=done, weights=path.w, **shown)
         monitor.check()
         near = norm <= gradient_tolerance or (decrement > 0.0 and curvatures.gain(path.pull) <= decrement)
         if near and gain <= least_gain:

@@ -172,7 +172,7 @@ class _Path(Descent):
             self.first_norm = self.first_norm or norm
             done = share_done(norm, self.first_norm, self.gradient_tolerance)
             shown = {"evaluation": self.n_evaluations, "objective": value, "gradient": norm}
-            self.monitor.show("fit", done=done, **shown)
+            self.monitor.show("fit", done=done, weights=w, **shown)
         return value, gradient
 
     def step(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,11 @@ def _read(
                 names = [key + join + value if type(value) is str else key for key, value in pairs]
                 values = [1.0 if type(value) is str else value for value in given]
                 return counts, Strings.of(names), np.array(values, float)
+            ends, names, values = [0], [], []
+            for token in tokens:
+                _append_plain(token, "", join, names, values)
+                ends.append(len(names))
+            return [end - start for start, end in pairwise(ends)], Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
     if plain is not None:
@@ -96,6 +101,24 @@ def _numbered(
             values = np.concatenate([np.ones(c.size) if v is None else v for c, v in parts])
     indptr = np.fromiter(accumulate(counts, initial=0), np.int64, len(counts) + 1)
     return KnownRows(np.array(lengths, np.int64), indptr, columns, values)
+
+
+def _append_plain(
+    mapping: dict[str, Any], prefix: str, join: str, names: list[str], values: list[Any]
+) -> None:
+    """As `_append_mapping` for nested dicts of strings and numbers; raises `TypeError` for others."""
+    for key, value in mapping.items():
+        kind = type(value)
+        if kind is str:
+            names.append(prefix + key + join + value)
+            values.append(1.0)
+        elif kind is dict:
+            _append_plain(value, prefix + key + join, join, names, values)
+        elif kind in _PLAIN:
+            names.append(prefix + key)
+            values.append(value)
+        else:
+            raise TypeError(key)
 
 
 def _append(token: Any, join: str, names: list[str], values: list[float]) -> None:

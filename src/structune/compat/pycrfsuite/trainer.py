@@ -1,0 +1,466 @@
+"""Training with the classes of python-crfsuite: examples are appended, parameters are set by name."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from structune import __version__
+from structune.compat.crf import CRF, CompatibilityWarning
+from structune.compat.pycrfsuite._logparser import TrainLogParser
+from structune.compat.tagger import JOIN, as_labels, as_plain, tokens_of
+from structune.errors import DataError, StructuneError, warn
+from structune.running.monitor import Monitor
+from structune.structure import FloatArray
+from structune.tagging.crfsuite import write_crfsuite
+from structune.tagging.features.attributes import AttributeTable, known_rows, table_of_items
+from structune.tagging.tagger import SequenceTagger
+
+CRFSUITE_VERSION = f"0.12.2 (structune {__version__})"
+_NONE = -1  # the group that no example has
+_MOST = 2**31 - 1
+_ALIASES = {"averaged-perceptron": "ap", "passive-aggressive": "pa"}
+
+
+class CRFSuiteError(StructuneError):
+    """Training failed. structune raises `DataError` instead; this class is here for ``except`` clauses."""
+
+
+class _Parameter(NamedTuple):
+    kind: type
+    value: Any  # by default
+    help: str
+    name: str  # in `CRF`
+
+
+_FEATURES = {
+    "feature.minfreq": _Parameter(float, 0.0, "Smallest frequency of a feature.", "min_freq"),
+    "feature.possible_states": _Parameter(
+        bool,
+        False,
+        "Give weights to attributes and labels that never occur together.",
+        "all_possible_states",
+    ),
+    "feature.possible_transitions": _Parameter(
+        bool, False, "Give weights to transitions that do not occur.", "all_possible_transitions"
+    ),
+}
+_IDLE = "No effect: a setting of a solver that structune does not have."
+_C2 = _Parameter(float, 1.0, "Strength of the L2 penalty, c2 * |w|^2.", "c2")
+_EPOCHS = {
+    "max_iterations": _Parameter(int, 100, _IDLE, "max_iterations"),
+    "epsilon": _Parameter(float, 0.0, _IDLE, "epsilon"),
+}
+_PARAMETERS: Mapping[str, Mapping[str, _Parameter]] = {
+    "lbfgs": {
+        **_FEATURES,
+        "c1": _Parameter(float, 0.0, "Strength of the L1 penalty, c1 * |w|.", "c1"),
+        "c2": _C2,
+        "max_iterations": _Parameter(int, _MOST, "Largest number of iterations.", "max_iterations"),
+        "num_memories": _Parameter(int, 6, _IDLE, "num_memories"),
+        "epsilon": _Parameter(float, 1e-5, _IDLE, "epsilon"),
+        "period": _Parameter(int, 10, _IDLE, "period"),
+        "delta": _Parameter(float, 1e-5, _IDLE, "delta"),
+        "linesearch": _Parameter(str, "MoreThuente", _IDLE, "linesearch"),
+        "max_linesearch": _Parameter(int, 20, _IDLE, "max_linesearch"),
+    },
+    "l2sgd": {
+        **_FEATURES,
+        "c2": _C2,
+        "max_iterations": _Parameter(int, 1000, "Largest number of iterations.", "max_iterations"),
+        "period": _Parameter(int, 10, _IDLE, "period"),
+        "delta": _Parameter(float, 1e-6, _IDLE, "delta"),
+        "calibration.eta": _Parameter(float, 0.1, _IDLE, "calibration_eta"),
+        "calibration.rate": _Parameter(float, 2.0, _IDLE, "calibration_rate"),
+        "calibration.samples": _Parameter(float, 1000.0, _IDLE, "calibration_samples"),
+        "calibration.candidates": _Parameter(int, 10, _IDLE, "calibration_candidates"),
+        "calibration.max_trials": _Parameter(int, 20, _IDLE, "calibration_max_trials"),
+    },
+    "ap": {**_FEATURES, **_EPOCHS},
+    "pa": {
+        **_FEATURES,
+        "type": _Parameter(int, 1, _IDLE, "pa_type"),
+        "c": _Parameter(float, 1.0, "Inverse of the L2 penalty of the margin loss.", "c"),
+        "error_sensitive": _Parameter(bool, True, _IDLE, "error_sensitive"),
+        "averaging": _Parameter(bool, True, _IDLE, "averaging"),
+        **_EPOCHS,
+    },
+    "arow": {
+        **_FEATURES,
+        "variance": _Parameter(float, 1.0, _IDLE, "variance"),
+        "gamma": _Parameter(float, 1.0, _IDLE, "gamma"),
+        **_EPOCHS,
+    },
+}
+
+
+class ItemSequence:
+    """Attributes of the tokens of one sequence, converted once for trainers and taggers.
+
+    Parameters
+    ----------
+    pyseq : iterable of tokens
+        A token is a dict or a list of strings, as in `structune.compat.CRF`.
+    """
+
+    def __init__(self, pyseq: Any) -> None:
+        self._table: AttributeTable = pyseq._table if isinstance(pyseq, ItemSequence) else _table_of(pyseq)
+
+    def items(self) -> list[dict[str, float]]:
+        """Return the attributes of each token and their values."""
+        table, names = self._table, list(self._table.names)
+        values = np.ones(table.indices.size) if table.values is None else table.values
+        found = list(zip([names[a] for a in table.indices.tolist()], values.tolist(), strict=True))
+        return [dict(found[start:end]) for start, end in pairwise(table.indptr.tolist())]
+
+    def __len__(self) -> int:
+        return self._table.n_tokens
+
+    def __repr__(self) -> str:
+        return f"<ItemSequence of size {len(self)}>"
+
+
+def _table_of(pyseq: Any) -> AttributeTable:
+    return table_of_items([tokens_of(pyseq)], JOIN, as_plain)
+
+
+def _copied(item: Any) -> Any:
+    """A token as it is now: the caller may change it afterwards."""
+    if isinstance(item, Mapping):
+        return {name: _copied(value) for name, value in item.items()}
+    return list(map(_copied, item)) if isinstance(item, list | tuple) else item
+
+
+class BaseTrainer:
+    """Trains a model from examples that are appended; `message` receives the lines of the log.
+
+    Parameters
+    ----------
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, optional
+        Training algorithm; see `structune.compat.CRF`. "lbfgs" by default.
+    params : dict, optional
+        Training parameters by name.
+    verbose : bool
+        Print the log.
+    """
+
+    verbose: bool = True
+    _examples: list[tuple[list[Any], list[Any], int]]
+
+    def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:  # subclasses may not call __init__
+        self = super().__new__(cls)
+        self._examples = []
+        self.select("lbfgs")
+        return self
+
+    def __init__(
+        self, algorithm: str | None = None, params: Mapping[str, Any] | None = None, verbose: bool = True
+    ) -> None:
+        if algorithm is not None:
+            self.select(algorithm)
+        self.set_params(params or {})
+        self.verbose = verbose
+
+    # --- examples and parameters --------------------------------------------------------------------------
+
+    def append(self, xseq: Any, yseq: Any, group: int = 0) -> None:
+        """Append a sequence of tokens and its labels; `group` is a number that `train` can hold out."""
+        tokens = list(map(_copied, tokens_of(xseq)))
+        (labels,) = as_labels([yseq])
+        if len(tokens) != len(labels):
+            raise DataError(f"the sequence has {len(tokens):,} tokens, but yseq has {len(labels):,} labels")
+        self._examples.append((tokens, labels, int(group)))
+
+    def clear(self) -> None:
+        """Remove all examples."""
+        self._examples.clear()
+
+    def select(self, algorithm: str, type: str = "crf1d") -> None:
+        """Select the training algorithm, and reset the parameters to its defaults."""
+        name = _ALIASES.get(algorithm.lower(), algorithm.lower())
+        if name not in _PARAMETERS or type != "crf1d":
+            known = f"expected one of {', '.join(_PARAMETERS)}, and type 'crf1d'"
+            raise DataError(f"algorithm={algorithm!r}, type={type!r}: {known}")
+        self._algorithm, self._values = name, {key: each.value for key, each in _PARAMETERS[name].items()}
+
+    def params(self) -> list[str]:
+        """Return the names of the parameters of the selected algorithm."""
+        return list(self._values)
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Set parameters by name."""
+        for name, value in params.items():
+            self.set(name, value)
+
+    def get_params(self) -> dict[str, Any]:
+        """Return all parameters and their values."""
+        return dict(self._values)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set a parameter; `DataError` for an unknown name or a wrong value."""
+        kind = self._parameter(name).kind
+        try:
+            self._values[name] = kind(int(value)) if kind is bool else kind(value)
+        except (TypeError, ValueError):
+            raise DataError(f"{name}={value!r}: expected a value of type {kind.__name__}") from None
+
+    def get(self, name: str) -> Any:
+        """Return the value of a parameter."""
+        self._parameter(name)
+        return self._values[name]
+
+    def help(self, name: str) -> str:
+        """Return the description of a parameter."""
+        return self._parameter(name).help
+
+    def _parameter(self, name: str) -> _Parameter:
+        if name not in self._values:
+            told = f"{self._algorithm!r} has no parameter {name!r}. It has {', '.join(self.params())}"
+            raise DataError(told)
+        return _PARAMETERS[self._algorithm][name]
+
+    # --- training -----------------------------------------------------------------------------------------
+
+    def train(
+        self,
+        model: str | os.PathLike[str],
+        holdout: int = _NONE,
+        *,
+        format: Literal["structune", "crfsuite"] = "structune",
+    ) -> None:
+        """Train, and save the model.
+
+        Parameters
+        ----------
+        model : path
+            File of the model; "" for none.
+        holdout : int
+            Group of examples that are not trained on. The log scores them after each iteration (with
+            "lbfgs" and "l2sgd"), and at the end.
+        format : {"structune", "crfsuite"}
+            Format of the file. `Tagger` opens both, CRFsuite only its own.
+
+        Raises
+        ------
+        DataError
+            An example or parameter cannot be used.
+        """
+        if format not in ("structune", "crfsuite"):
+            raise DataError(f"format={format!r}: expected one of 'structune', 'crfsuite'")
+        self._before_train()
+        tagger = self._fitted(holdout)
+        if tagger is not None and os.fspath(model):
+            (write_crfsuite if format == "crfsuite" else SequenceTagger.save)(tagger, model)
+
+    def message(self, message: str) -> None:
+        """Receive a line of the log, or a part of one."""
+        if self.verbose:
+            print(message, end="")
+
+    def _before_train(self) -> None:
+        """What subclasses do before a training."""
+
+    def _fitted(self, holdout: int) -> SequenceTagger | None:
+        """The fitted tagger, and the log while it is fitted; None without examples."""
+        crf, start = self._crf(), time.perf_counter()
+        examples = [each for each in self._examples if each[2] != holdout and each[0]]
+        held = [each for each in self._examples if each[2] == holdout and each[0]]
+        tell, tagger = _Log(self.message, held), crf._tagger()
+        tell.begin(self._values, holdout)
+        if not examples:
+            tell.features(0, start)
+            tell.nothing()
+            warn("there are no examples to train on, so no model is written", CompatibilityWarning)
+            return None
+        table = table_of_items([tokens for tokens, *_ in examples], JOIN, as_plain)
+        encoded = crf._encoded(tagger, table, [labels for _, labels, _ in examples])
+        tell.chain = encoded.structure
+        tell.features(encoded.structure.n_weights, start)
+        tell.settings(self._algorithm, self._values)
+        vars(tagger)["_listener"] = tell.iteration
+        try:
+            tagger._fit_encoded(encoded)
+        finally:
+            del vars(tagger)["_listener"]
+        tell.end(tagger)
+        return tagger
+
+    def _crf(self) -> CRF:
+        """The estimator with the parameters that were changed."""
+        known = _PARAMETERS[self._algorithm]
+        given = {known[key].name: v for key, v in self._values.items() if v != known[key].value}
+        if self._algorithm == "l2sgd":
+            given.setdefault("max_iterations", self._values["max_iterations"])
+        return CRF(self._algorithm, **given)
+
+
+class Trainer(BaseTrainer):
+    """A trainer that calls a method for each event of the log; the methods print its text.
+
+    Attributes
+    ----------
+    logparser : TrainLogParser
+        What the log of the last training says, such as ``logparser.last_iteration["loss"]``.
+    """
+
+    logparser: Any = None
+
+    def _before_train(self) -> None:
+        self.logparser = TrainLogParser()
+
+    def message(self, message: str) -> None:
+        """Receive a line of the log, and call the method of the event that it ends."""
+        event = self.logparser.feed(message)
+        if not self.verbose or event is None:
+            return
+        more = {
+            "featgen_progress": self.logparser.featgen_percent,
+            "iteration": self.logparser.last_iteration,
+        }
+        given = (self.logparser.last_log, *([more[event]] if event in more else []))
+        getattr(self, f"on_{event}")(*given)
+
+    def on_start(self, log: str) -> None:
+        """Called when training starts."""
+        print(log, end="")
+
+    def on_featgen_progress(self, log: str, percent: int) -> None:
+        """Called while features are generated."""
+        print(log, end="")
+
+    def on_featgen_end(self, log: str) -> None:
+        """Called when features are generated."""
+        print(log, end="")
+
+    def on_prepared(self, log: str) -> None:
+        """Called before the first iteration."""
+        print(log, end="")
+
+    def on_prepare_error(self, log: str) -> None:
+        """Called if training cannot start."""
+        print(log, end="")
+
+    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
+        """Called after each iteration."""
+        print(log, end="")
+
+    def on_optimization_end(self, log: str) -> None:
+        """Called after the last iteration."""
+        print(log, end="")
+
+    def on_end(self, log: str) -> None:
+        """Called after training."""
+        print(log, end="")
+
+
+# --- the log ----------------------------------------------------------------------------------------------
+
+_SETTINGS = {"period": "stop", "max_linesearch": "linesearch.max_iterations"}
+_TITLES = {"lbfgs": "L-BFGS optimization", "l2sgd": "L-BFGS optimization"}
+
+
+class _Log:
+    """Writes the log in the form of CRFsuite, which parsers of it read."""
+
+    def __init__(self, message: Any, held: list[tuple[list[Any], list[Any], int]]) -> None:
+        self._message, self._held, self._shard = message, held, None
+        self.chain: Any = None  # once it is known
+        self._start = self._before = time.perf_counter()
+        self._n, self._loss = 0, 0.0
+
+    def _tell(self, *lines: str) -> None:
+        for line in lines:
+            self._message(f"{line}\n")
+
+    def begin(self, values: Mapping[str, Any], holdout: int) -> None:
+        if holdout != _NONE:
+            self._tell(f"Holdout group: {holdout + 1}", "")
+        self._tell("Feature generation", "type: CRF1d")
+        self._tell(*(f"{name}: {_written(values[name])}" for name in _FEATURES))
+
+    def features(self, n: int, start: float) -> None:
+        for k in range(11):  # in the parts that CRFsuite writes
+            self._message(str(k))
+            for _ in range(4 * (k < 10)):
+                self._message(".")
+        self._tell("", f"Number of features: {n}", f"Seconds required: {time.perf_counter() - start:.3f}", "")
+
+    def nothing(self) -> None:
+        self._tell("L-BFGS terminated with error code (-1020): no examples")
+        self._tell("Total seconds required for training: 0.000", "")
+
+    def settings(self, algorithm: str, values: Mapping[str, Any]) -> None:
+        self._tell(_TITLES.get(algorithm, "Margin loss"))
+        for name in set(values) - set(_FEATURES):
+            self._tell(f"{_SETTINGS.get(name, name)}: {_written(values[name])}")
+        self._tell("")
+        self._start = self._before = time.perf_counter()
+
+    def iteration(self, monitor: Monitor) -> None:
+        """The lines of an iteration: one evaluation of the objective, or one round."""
+        told, w = monitor.history[-1], monitor.weights
+        if "objective" not in told or told.get("evaluation") is None:
+            return
+        now = time.perf_counter()
+        self._n, self._loss = self._n + 1, told["objective"]
+        self._tell(f"***** Iteration #{self._n} *****", f"Loss: {self._loss:.6f}")
+        if w is not None:
+            self._tell(f"Feature norm: {np.linalg.norm(w):.6f}")
+        if "gradient" in told:
+            self._tell(f"Error norm: {told['gradient']:.6f}")
+        if w is not None:
+            self._tell(f"Active features: {np.count_nonzero(w)}")
+        self._tell(f"Seconds required for this iteration: {now - self._before:.3f}")
+        if w is not None and self._held:
+            self._tell(*self._scores(w))
+        self._tell("")
+        self._before = time.perf_counter()
+
+    def _scores(self, w: FloatArray) -> Iterator[str]:
+        """Scores of the examples that are held out, as CRFsuite writes them."""
+        if self._shard is None:
+            tokens = [tokens for tokens, *_ in self._held]
+            self._shard = self.chain.encode(known_rows(tokens, self.chain.names, JOIN, as_plain))
+        names = self.chain.labels
+        predicted = [names[y] for y in self.chain.best(w, self._shard)[0].tolist()]
+        true = [str(label) for _, labels, _ in self._held for label in labels]
+        right = [a == b for a, b in zip(true, predicted, strict=True)]
+        yield "Performance by label (#match, #model, #ref) (precision, recall, F1):"
+        n_true, n_predicted = Counter(true), Counter(predicted)
+        n_right, f1 = (
+            Counter(a for a, is_right in zip(true, right, strict=True) if is_right),
+            list[FloatArray](),
+        )
+        for name in names:
+            n = n_right[name], n_predicted[name], n_true[name]
+            p, r = (n[0] / k if k else 0.0 for k in n[1:])
+            f1.append(np.array([p, r, 2.0 * p * r / (p + r) if p + r else 0.0]))
+            shown = ", ".join(f"{value:.4f}" for value in f1[-1]) if any(n) else "******, ******, ******"
+            yield f"    {name}: ({n[0]}, {n[1]}, {n[2]}) ({shown})"
+        yield "Macro-average precision, recall, F1: ({:.6f}, {:.6f}, {:.6f})".format(*np.mean(f1, axis=0))
+        ends = np.cumsum([len(labels) for _, labels, _ in self._held])
+        whole = [all(part) for part in np.split(np.array(right), ends[:-1])]
+        for what, all_right in (("Item", right), ("Instance", whole)):
+            n_all, n_wholly = len(all_right), sum(map(int, all_right))
+            yield f"{what} accuracy: {n_wholly} / {n_all} ({n_wholly / n_all:.4f})"
+
+    def end(self, tagger: SequenceTagger) -> None:
+        seconds, n = time.perf_counter() - self._start, len(tagger.coef_)
+        end = "resulted in convergence" if tagger.status_ == "converged" else f"ended: {tagger.status_}"
+        self._tell(f"L-BFGS {end}")
+        self._tell(f"Total seconds required for training: {seconds:.3f}", "", "Storing the model")
+        self._tell(f"Number of active features: {np.count_nonzero(tagger.coef_)} ({n})")
+        self._tell(f"Number of active attributes: {len(tagger.chain_.attributes)}")
+        self._tell(f"Number of active labels: {len(tagger.classes_)}")
+        self._tell(f"Seconds required: {0.0:.3f}", "")
+
+
+def _written(value: Any) -> str:
+    """A parameter as CRFsuite writes it."""
+    return f"{value:f}" if isinstance(value, float) else str(int(value) if isinstance(value, bool) else value)
