@@ -2,9 +2,12 @@
 
 import importlib
 import sys
+import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from structune import SequenceTagger
 from structune.compat import CompatibilityWarning, pycrfsuite
@@ -60,6 +63,13 @@ def test_written_models_are_those_of_crfsuite(tmp_path, params):
 
 def test_models_that_crfsuite_does_not_have(tmp_path):
     X, y = [[["a"], ["b"]]], [["B-x", "I-x"]]
+    for name in ("a\0b", "\ud800"):
+        with pytest.raises(CapabilityError, match="CRFsuite cannot read the name"):
+            write_crfsuite(
+                SequenceTagger(tuning=None, boundary=False).fit([[[name]]], [["x"]]), tmp_path / "a"
+            )
+    with pytest.raises(NotFittedError):
+        write_crfsuite(SequenceTagger(), tmp_path / "a")
     for options in ({"boundary": True}, {"order": 2}, {"forbidden": "bio"}):
         tagger = SequenceTagger(tuning=None, **({"boundary": False} | options)).fit(X, y)
         with pytest.raises(CapabilityError, match="only models of first order"):
@@ -124,6 +134,25 @@ def test_hooks_are_called_in_order(tmp_path, capsys):
         trainer.train("")
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "pa"])
+def test_labels_that_only_the_holdout_has(tmp_path, algorithm):
+    trainer = pycrfsuite.Trainer(algorithm, verbose=False)
+    for group in (0, 1):
+        trainer.append([["a", "a"], ["b"], ["b"]], ["x", "y", "Z" if group else "y"], group)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompatibilityWarning)
+        trainer.train(str(tmp_path / "m"), 1)
+    last = trainer.logparser.last_iteration
+    assert (last["item_accuracy"], last["instance_accuracy"]) == (Fraction(2, 3), 0)
+    assert last["scores"]["Z"] == (0, 0, 1, 0.0, 0.0, 0.0)
+    assert last["avg_recall"] == pytest.approx(2.0 / 3.0, abs=1e-6)
+    with pycrfsuite.Tagger().open(tmp_path / "m") as tagger:  # the same, converted before
+        tagger.set(pycrfsuite.ItemSequence([["a", "a"], ["b"], ["b"]]))
+        p = tagger.marginal(b"x", 0)
+        tagger.set([["a", "a"], ["b"], ["b"]])
+        assert tagger.marginal("x", 0) == p
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_parameters(algorithm):
     ours, other = pycrfsuite.Trainer(algorithm), theirs.Trainer(algorithm)
@@ -148,8 +177,17 @@ def test_idle_parameters_and_algorithms_are_told(tmp_path):
     assert "epsilon" in texts
     trainer.clear()
     with pytest.warns(CompatibilityWarning, match="no examples to train on, so no model is written"):
-        trainer.train(str(tmp_path / "n"))
+        trainer.train(bytes(tmp_path / "n"))
     assert not (tmp_path / "n").exists()
+    assert [event for event, *_ in trainer.logparser.events][-3:] == [
+        "prepare_error",
+        "optimization_end",
+        "end",
+    ]
+    with pytest.raises(DataError, match="the label 1 is not a string"):
+        trainer.append([["a"]], [1])
+    with pytest.raises(DataError, match=r"^token 1: the attribute 'b' must be a number or a string"):
+        trainer.append([{"a": 1}, {"b": None}], ["x", "y"])
     with pytest.raises(DataError, match="2 tokens, but yseq has 1 label"):
         trainer.append([["a"], ["b"]], ["x"])
     with pytest.raises(DataError, match="expected one of 'structune', 'crfsuite'"):
@@ -157,13 +195,14 @@ def test_idle_parameters_and_algorithms_are_told(tmp_path):
 
 
 def test_items_are_read_when_they_are_appended(tmp_path):
-    X, trainer = [{"a": 1.0, "n": {"s": ["p"]}}], pycrfsuite.Trainer(verbose=False)
+    X, trainer = [{"a": 1.0, "n": {"s": ["p"], "t": {"u"}}}], pycrfsuite.Trainer(verbose=False)
     trainer.append(X, ["x"])
     X[0]["n"]["s"][0] = "q"
+    X[0]["n"]["t"].add("v")
     X[0]["b"] = 1.0
     trainer.train(str(tmp_path / "m"))
     with pycrfsuite.Tagger().open(tmp_path / "m") as tagger:
-        assert tagger.info().attributes.keys() == {"a", "n:s:p"}
+        assert tagger.info().attributes.keys() == {"a", "n:s:p", "n:t:u"}
     for X, *_ in examples(5):
         assert pycrfsuite.ItemSequence(X).items() == theirs.ItemSequence(X).items()
     assert len(pycrfsuite.ItemSequence(pycrfsuite.ItemSequence([["a", "b"], []]))) == 2

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ def as_tokens(X: Any) -> list[list[Any]]:
 
 def tokens_of(xseq: Any) -> list[Any]:
     """The tokens of one sequence."""
+    if isinstance(found := getattr(xseq, "tokens", None), MethodType):  # our ItemSequence
+        return as_list(found(), "tokens")
     # a pycrfsuite.ItemSequence
     is_packed = type(xseq) is not list and hasattr(xseq, "items") and not isinstance(xseq, Iterable)
     items = as_list(xseq.items() if is_packed else xseq, "tokens")
@@ -160,6 +163,7 @@ class Tagger:
         """
         if self._marginals is None:
             (self._marginals,) = self.marginals([self._tokens])
+        y = _decoded(y)
         if y not in self.model.classes_:
             raise DataError(f"there is no label {y!r}. The labels are {self.model.classes_}")
         if not 0 <= pos < len(self._tokens):

@@ -1,4 +1,4 @@
-"""Model files of CRFsuite, read as taggers.
+"""Model files of CRFsuite, read as taggers, and written.
 
 A file has a header; the features, 20 bytes each; and the names of labels and of attributes, each set as a
 constant database: records of number, length and text, found by an array of their places at its end.
@@ -72,9 +72,13 @@ def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None
     ------
     CapabilityError
         The model is of second order, forbids transitions, or has weights of starts and ends. Train with
-        ``boundary=False``.
+        ``boundary=False``. Or a name is not a string that UTF-8 can encode, or has a NUL character.
     """
+    tagger._check_fitted()
     chain = tagger.chain_
+    for name in (*chain.labels, *chain.attributes):
+        if not isinstance(name, str) or "\0" in name or not _is_encodable(name):
+            raise CapabilityError(f"CRFsuite cannot read the name {name!r}: names must be UTF-8 without NUL")
     if type(chain) is not Chain or chain.boundary or tagger.forbidden is not None:
         raise CapabilityError(
             "CRFsuite's format has only models of first order without forbidden transitions and without "
@@ -116,9 +120,19 @@ def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None
         chunks.append(chunk)
         places.append(place)
         place += len(chunk)
-    # the number of features is 0 in the header, as CRFsuite has it in that of the chunk
-    numbers_ = [place, _TYPE, _VERSION, 0, n_labels, len(chain.attributes), *places]
-    Path(path).write_bytes(_MAGIC + np.array(numbers_, "<u4").tobytes() + b"".join(chunks))
+    # 0 features here, as CRFsuite writes: the count is in the header of their chunk
+    header = [place, _TYPE, _VERSION, 0, n_labels, len(chain.attributes), *places]
+    partial = Path(f"{os.fspath(path)}.partial")
+    partial.write_bytes(_MAGIC + np.array(header, "<u4").tobytes() + b"".join(chunks))
+    partial.replace(path)
+
+
+def _is_encodable(name: str) -> bool:
+    try:
+        name.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _references(magic: bytes, n: int, n_places: int, sources: Array, numbers: IntArray, start: int) -> bytes:

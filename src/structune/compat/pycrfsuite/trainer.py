@@ -29,7 +29,7 @@ _ALIASES = {"averaged-perceptron": "ap", "passive-aggressive": "pa"}
 
 
 class CRFSuiteError(StructuneError):
-    """Training failed. structune raises `DataError` instead; this class is here for ``except`` clauses."""
+    """Is never raised: errors are `DataError`, a `ValueError`. It is here for ``except`` clauses."""
 
 
 class _Parameter(NamedTuple):
@@ -119,6 +119,16 @@ class ItemSequence:
         found = list(zip([names[a] for a in table.indices.tolist()], values.tolist(), strict=True))
         return [dict(found[start:end]) for start, end in pairwise(table.indptr.tolist())]
 
+    def tokens(self) -> list[dict[str, float]]:
+        """Return the attributes of each token, with the sum of the values of repeated ones."""
+        table, names = self._table, list(self._table.names)
+        values = np.ones(table.indices.size) if table.values is None else table.values
+        found: list[dict[str, float]] = [{} for _ in range(len(self))]
+        for token, start, end in zip(found, table.indptr[:-1], table.indptr[1:], strict=True):
+            for a, value in zip(table.indices[start:end].tolist(), values[start:end].tolist(), strict=True):
+                token[names[a]] = token.get(names[a], 0.0) + value
+        return found
+
     def __len__(self) -> int:
         return self._table.n_tokens
 
@@ -134,7 +144,9 @@ def _copied(item: Any) -> Any:
     """A token as it is now: the caller may change it afterwards."""
     if isinstance(item, Mapping):
         return {name: _copied(value) for name, value in item.items()}
-    return list(map(_copied, item)) if isinstance(item, list | tuple) else item
+    if isinstance(item, list | tuple):
+        return list(map(_copied, item))
+    return item.copy() if isinstance(item, set | frozenset | np.ndarray) else item
 
 
 class BaseTrainer:
@@ -175,6 +187,12 @@ class BaseTrainer:
         (labels,) = as_labels([yseq])
         if len(tokens) != len(labels):
             raise DataError(f"the sequence has {len(tokens):,} tokens, but yseq has {len(labels):,} labels")
+        if wrong := [label for label in labels if not isinstance(label, str)]:
+            raise DataError(f"the label {wrong[0]!r} is not a string")
+        try:
+            table_of_items([tokens], JOIN, as_plain)
+        except DataError as error:
+            raise DataError(str(error).removeprefix("sequence 0, ")) from None
         self._examples.append((tokens, labels, int(group)))
 
     def clear(self) -> None:
@@ -253,10 +271,11 @@ class BaseTrainer:
         """
         if format not in ("structune", "crfsuite"):
             raise DataError(f"format={format!r}: expected one of 'structune', 'crfsuite'")
+        path = os.fsdecode(model)
         self._before_train()
         tagger = self._fitted(holdout)
-        if tagger is not None and os.fspath(model):
-            (write_crfsuite if format == "crfsuite" else SequenceTagger.save)(tagger, model)
+        if tagger is not None and path:
+            (write_crfsuite if format == "crfsuite" else SequenceTagger.save)(tagger, path)
 
     def message(self, message: str) -> None:
         """Receive a line of the log, or a part of one."""
@@ -295,6 +314,8 @@ class BaseTrainer:
         """The estimator with the parameters that were changed."""
         known = _PARAMETERS[self._algorithm]
         given = {known[key].name: v for key, v in self._values.items() if v != known[key].value}
+        if given.get("max_iterations") == 0:  # no limit
+            del given["max_iterations"]
         if self._algorithm == "l2sgd":
             given.setdefault("max_iterations", self._values["max_iterations"])
         return CRF(self._algorithm, **given)
@@ -372,7 +393,7 @@ class _Log:
         self._message, self._held, self._shard = message, held, None
         self.chain: Any = None  # once it is known
         self._start = self._before = time.perf_counter()
-        self._n, self._loss = 0, 0.0
+        self._n, self._loss, self._is_scored, self._title = 0, 0.0, False, ""
 
     def _tell(self, *lines: str) -> None:
         for line in lines:
@@ -393,32 +414,36 @@ class _Log:
 
     def nothing(self) -> None:
         self._tell("L-BFGS terminated with error code (-1020): no examples")
-        self._tell("Total seconds required for training: 0.000", "")
+        self._tell("Total seconds required for training: 0.000", "", "Storing the model")
+        self._tell("Number of active features: 0 (0)", "Seconds required: 0.000", "")
 
     def settings(self, algorithm: str, values: Mapping[str, Any]) -> None:
-        self._tell(_TITLES.get(algorithm, "Margin loss"))
-        for name in set(values) - set(_FEATURES):
+        self._title = _TITLES.get(algorithm, "Bundle method, margin loss")
+        self._tell(self._title)
+        for name in (name for name in values if name not in _FEATURES):
             self._tell(f"{_SETTINGS.get(name, name)}: {_written(values[name])}")
         self._tell("")
         self._start = self._before = time.perf_counter()
 
     def iteration(self, monitor: Monitor) -> None:
         """The lines of an iteration: one evaluation of the objective, or one round."""
-        told, w = monitor.history[-1], monitor.weights
-        if "objective" not in told or told.get("evaluation") is None:
-            return
-        now = time.perf_counter()
-        self._n, self._loss = self._n + 1, told["objective"]
-        self._tell(f"***** Iteration #{self._n} *****", f"Loss: {self._loss:.6f}")
+        told = monitor.history[-1]
+        if "objective" in told and told.get("evaluation") is not None:
+            self._tell_iteration(told["objective"], monitor.weights, told.get("gradient"))
+
+    def _tell_iteration(self, loss: float, w: FloatArray | None, gradient: float | None = None) -> None:
+        self._n, self._loss, now = self._n + 1, loss, time.perf_counter()
+        self._tell(f"***** Iteration #{self._n} *****", f"Loss: {loss:.6f}")
         if w is not None:
             self._tell(f"Feature norm: {np.linalg.norm(w):.6f}")
-        if "gradient" in told:
-            self._tell(f"Error norm: {told['gradient']:.6f}")
+        if gradient is not None:
+            self._tell(f"Error norm: {gradient:.6f}")
         if w is not None:
             self._tell(f"Active features: {np.count_nonzero(w)}")
         self._tell(f"Seconds required for this iteration: {now - self._before:.3f}")
         if w is not None and self._held:
             self._tell(*self._scores(w))
+            self._is_scored = True
         self._tell("")
         self._before = time.perf_counter()
 
@@ -427,9 +452,8 @@ class _Log:
         if self._shard is None:
             tokens = [tokens for tokens, *_ in self._held]
             self._shard = self.chain.encode(known_rows(tokens, self.chain.names, JOIN, as_plain))
-        names = self.chain.labels
+        names, true = self.chain.labels, [label for _, labels, _ in self._held for label in labels]
         predicted = [names[y] for y in self.chain.best(w, self._shard)[0].tolist()]
-        true = [str(label) for _, labels, _ in self._held for label in labels]
         right = [a == b for a, b in zip(true, predicted, strict=True)]
         yield "Performance by label (#match, #model, #ref) (precision, recall, F1):"
         n_true, n_predicted = Counter(true), Counter(predicted)
@@ -437,7 +461,7 @@ class _Log:
             Counter(a for a, is_right in zip(true, right, strict=True) if is_right),
             list[FloatArray](),
         )
-        for name in names:
+        for name in [*names, *sorted({*true} - {*names})]:
             n = n_right[name], n_predicted[name], n_true[name]
             p, r = (n[0] / k if k else 0.0 for k in n[1:])
             f1.append(np.array([p, r, 2.0 * p * r / (p + r) if p + r else 0.0]))
@@ -452,8 +476,13 @@ class _Log:
 
     def end(self, tagger: SequenceTagger) -> None:
         seconds, n = time.perf_counter() - self._start, len(tagger.coef_)
-        end = "resulted in convergence" if tagger.status_ == "converged" else f"ended: {tagger.status_}"
-        self._tell(f"L-BFGS {end}")
+        if self._held and not self._is_scored:  # the solver does not show its weights
+            self._tell_iteration(self._loss, tagger.coef_)
+        ends = {
+            "converged": "resulted in convergence",
+            "iterations": "terminated with the maximum number of iterations",
+        }
+        self._tell(f"{self._title.split(' ')[0]} {ends.get(tagger.status_, f'ended: {tagger.status_}')}")
         self._tell(f"Total seconds required for training: {seconds:.3f}", "", "Storing the model")
         self._tell(f"Number of active features: {np.count_nonzero(tagger.coef_)} ({n})")
         self._tell(f"Number of active attributes: {len(tagger.chain_.attributes)}")

@@ -22,6 +22,7 @@ Plain = Callable[[Any], Any]  # from a token as another library has it to one th
 _TOKENS = 1 << 10  # at a time: their strings stay in the caches
 NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 _PLAIN = {str, float, int, bool, np.float64}
+_NESTED = {*_PLAIN, dict}
 
 
 def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]]]:
@@ -60,11 +61,13 @@ def _read(
                 names = [key + join + value if type(value) is str else key for key, value in pairs]
                 values = [1.0 if type(value) is str else value for value in given]
                 return counts, Strings.of(names), np.array(values, float)
-            ends, names, values = [0], [], []
-            for token in tokens:
-                _append_plain(token, "", join, names, values)
-                ends.append(len(names))
-            return [end - start for start, end in pairwise(ends)], Strings.of(names), np.array(values, float)
+            if types <= _NESTED:
+                ends, names, values = [0], [], []
+                for token in tokens:
+                    _append_plain(token, "", join, names, values)
+                    ends.append(len(names))
+                counts = [end - start for start, end in pairwise(ends)]
+                return counts, Strings.of(names), np.array(values, float)
     except (TypeError, OverflowError):  # what only the long way can read, or can tell of
         pass
     if plain is not None:
