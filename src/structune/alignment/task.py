@@ -69,6 +69,7 @@ class AlignmentTask(Task):
         ),
     )
     own = {"align": _ALIGN}  # noqa: RUF012
+    evaluates_others = "; or pretrained, a matrix such as BLOSUM62, or alignments (see above)"
     evaluates = (
         "Pairs: prints the mean recall (Q, the developer's score) and precision of matches, for pairs of "
         "increasing sequence identity. Families, with --multiple: prints the shares of matches (Q, also "

@@ -157,6 +157,8 @@ class Task:
         Whether examples can be written to folders of shards.
     examples : tuple of str
         Example command lines for the help of their verbs.
+    evaluates_others : str
+        What the argument MODEL of ``evaluate`` may be besides a model file; the end of a sentence.
     evaluates : str
         Paragraphs of the help of ``evaluate``.
     predicts : tuple of str
@@ -186,6 +188,7 @@ class Task:
     has_shards: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = ()
     evaluates: ClassVar[str] = ""
+    evaluates_others: ClassVar[str] = ""
     predicts: ClassVar[tuple[str, ...]] = ()
 
     # --- learning -----------------------------------------------------------------------------------------

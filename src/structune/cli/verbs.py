@@ -591,7 +591,8 @@ def command_of(verb: str, kind: Kind) -> Command | None:
     if task is None or not task.has(verb):
         return None
     how = "train or tune wrote" if task.has("train") else "save() in Python wrote"
-    told = f"Model file of type {kind.word} that {how}."
+    others = task.evaluates_others if verb == "evaluate" else ""
+    told = f"Model file of type {kind.word} that {how}{others}."
     model = click.Argument(["model"], metavar="MODEL", help=told)
     rules: Sequence[Rule] = task.rules
     about: Iterable[str]

@@ -99,6 +99,7 @@ class GenesTask(Task):
     parameters: ClassVar[tuple[str, ...]] = ("loss", "constraints")
     own: ClassVar[Mapping[str, OwnCommand]] = {"genes": _FIND}
     has_trees = True
+    evaluates_others = ", an included model, or a file of genes (see above)"
     evaluates = (
         "Shows sensitivity, precision (called specificity in gene finding) and F1 of coding bases, exons, "
         "transcripts, genes and stop codons, for all sequences together. Predicted genes that continue "

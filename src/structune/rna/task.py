@@ -115,6 +115,7 @@ class RNATask(Task):
     tuning = ("cv", "random_state")
     space = ("features", "outside", "min_hairpin", "noncanonical")
     own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE}  # noqa: RUF012
+    evaluates_others = ", or pretrained for the included model"
     evaluates = (
         "Prints sensitivity (the share of the known pairs that are found), PPV (the share of the predicted "
         "pairs that are correct) and F1. Pooled values count the pairs of all sequences together; mean "
