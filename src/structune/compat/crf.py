@@ -237,6 +237,7 @@ class CRF(Parameters):
 
     @property
     def _known(self) -> Tagger:
+        """The model; `NotFittedError` without one."""
         if self.tagger_ is None:
             self._check_fitted()  # which raises
         assert self.tagger_ is not None

@@ -6,8 +6,8 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
-from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from structune.files.inputs import as_list
 from structune.files.models import check_class
 from structune.files.text import plural
 from structune.tagging.crfsuite import load_either
-from structune.tagging.features.attributes import KnownRows, known_rows
+from structune.tagging.features.attributes import KnownRows, known_rows, table_of_items
 from structune.tagging.tagger import SequenceTagger
 
 JOIN = ":"  # between a key and its value
@@ -30,8 +30,8 @@ def as_tokens(X: Any) -> list[list[Any]]:
 
 def tokens_of(xseq: Any) -> list[Any]:
     """The tokens of one sequence."""
-    if isinstance(found := getattr(xseq, "tokens", None), MethodType):  # our ItemSequence
-        return as_list(found(), "tokens")
+    if isinstance(xseq, ItemSequence):
+        return xseq.tokens()
     # a pycrfsuite.ItemSequence
     is_packed = type(xseq) is not list and hasattr(xseq, "items") and not isinstance(xseq, Iterable)
     items = as_list(xseq.items() if is_packed else xseq, "tokens")
@@ -67,6 +67,54 @@ def _decoded(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return (list if isinstance(value, list | tuple) else set)(map(_decoded, value))
     return value
+
+
+class ItemSequence:
+    """Attributes of the tokens of one sequence, converted once for trainers and taggers.
+
+    Parameters
+    ----------
+    pyseq : iterable of tokens
+        A token is a dict or a list of strings, as in `structune.compat.CRF`.
+
+    Raises
+    ------
+    DataError
+        A token cannot be used; the message has its number, from 0.
+    """
+
+    def __init__(self, pyseq: Any) -> None:
+        if isinstance(pyseq, ItemSequence):
+            self._entries: list[list[tuple[str, float]]] = pyseq._entries
+            return
+        try:
+            table = table_of_items([tokens_of(pyseq)], JOIN, as_plain)
+        except DataError as error:
+            raise DataError(str(error).removeprefix("sequence 0, ")) from None
+        names = list(table.names)
+        values = np.ones(table.indices.size) if table.values is None else table.values
+        found = list(zip([names[a] for a in table.indices.tolist()], values.tolist(), strict=True))
+        self._entries = [found[start:end] for start, end in pairwise(table.indptr.tolist())]
+
+    def items(self) -> list[dict[str, float]]:
+        """Return the attributes of each token and their values; of repeated ones, the last value."""
+        return list(map(dict, self._entries))
+
+    def tokens(self) -> list[dict[str, float]]:
+        """Return the attributes of each token and their values; of repeated ones, the sum of the values."""
+        tokens = self.items()
+        for token, entries in zip(tokens, self._entries, strict=True):
+            if len(token) < len(entries):
+                token.update(dict.fromkeys(token, 0.0))
+                for name, value in entries:
+                    token[name] += value
+        return tokens
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<ItemSequence of size {len(self)}>"
 
 
 class Info(NamedTuple):

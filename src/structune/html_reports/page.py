@@ -67,6 +67,7 @@ class File:
 
     @property
     def uri(self) -> str:
+        """An address that contains the file, for a link that saves it."""
         # bytes of the input that are not UTF-8 stay as they were
         data = b64encode(self.content.encode("utf-8", "surrogateescape")).decode()
         return f"data:text/plain;charset=utf-8;base64,{data}"

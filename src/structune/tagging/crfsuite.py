@@ -7,13 +7,14 @@ constant database: records of number, length and text, found by an array of thei
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from structune.errors import CapabilityError, ModelFileError
-from structune.files.models import load
+from structune.files.models import load, replace_file
 from structune.structure import Array, FloatArray, IntArray
 from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
@@ -76,39 +77,26 @@ def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None
     """
     tagger._check_fitted()
     chain = tagger.chain_
-    for name in (*chain.labels, *chain.attributes):
-        if not isinstance(name, str) or "\0" in name or not _is_encodable(name):
-            raise CapabilityError(f"CRFsuite cannot read the name {name!r}: names must be UTF-8 without NUL")
+    labels, attributes = (list(map(_bytes_of, names)) for names in (chain.labels, chain.attributes))
     if type(chain) is not Chain or chain.boundary or tagger.forbidden is not None:
         raise CapabilityError(
             "CRFsuite's format has only models of first order without forbidden transitions and without "
             "weights of starts and ends. Train with order=1, forbidden=None and boundary=False"
         )
-    weights, n_labels, n_pairs = tagger.coef_, len(chain.labels), chain.pairs.size
+    weights, n_labels, n_attributes = tagger.coef_, len(labels), len(attributes)
     features = np.empty(weights.size, _FEATURE)
     keys = np.concatenate([chain.pairs.keys, chain.transitions])
-    features["is_transition"] = np.arange(weights.size) >= n_pairs
+    features["is_transition"] = np.arange(weights.size) >= chain.pairs.size
     features["source"], features["label"] = np.divmod(keys, n_labels)
     features["weight"] = weights
     features = features[weights != 0.0]
     is_pair, numbers = features["is_transition"] == 0, np.arange(features.size)
     references = [
         (b"LFRF", n_labels, n_labels + 2, features["source"][~is_pair], numbers[~is_pair]),
-        (
-            b"AFRF",
-            len(chain.attributes),
-            len(chain.attributes),
-            features["source"][is_pair],
-            numbers[is_pair],
-        ),
+        (b"AFRF", n_attributes, n_attributes, features["source"][is_pair], numbers[is_pair]),
     ]
-    chunks = [
-        b"FEAT" + np.array([12 + 20 * features.size, features.size], "<u4").tobytes() + features.tobytes()
-    ]
-    chunks += [
-        _database([name.encode(errors="surrogateescape") for name in names])
-        for names in (chain.labels, list(chain.attributes))
-    ]
+    head = np.array([12 + features.nbytes, features.size], "<u4").tobytes()
+    chunks = [b"FEAT" + head + features.tobytes(), _database(labels), _database(attributes)]
     place, places = _HEADER, list[int]()
     for chunk in chunks:
         places.append(place)
@@ -121,18 +109,16 @@ def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None
         places.append(place)
         place += len(chunk)
     # 0 features here, as CRFsuite writes: the count is in the header of their chunk
-    header = [place, _TYPE, _VERSION, 0, n_labels, len(chain.attributes), *places]
-    partial = Path(f"{os.fspath(path)}.partial")
-    partial.write_bytes(_MAGIC + np.array(header, "<u4").tobytes() + b"".join(chunks))
-    partial.replace(path)
+    header = [place, _TYPE, _VERSION, 0, n_labels, n_attributes, *places]
+    replace_file(Path(path), _MAGIC + np.array(header, "<u4").tobytes() + b"".join(chunks))
 
 
-def _is_encodable(name: str) -> bool:
-    try:
-        name.encode(errors="surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True
+def _bytes_of(name: Any) -> bytes:
+    """The name of a label or attribute as CRFsuite has it, which ends names at a NUL."""
+    if isinstance(name, str) and "\0" not in name:
+        with suppress(UnicodeEncodeError):
+            return name.encode(errors="surrogateescape")
+    raise CapabilityError(f"CRFsuite cannot read the name {name!r}: names must be UTF-8 without NUL")
 
 
 def _references(magic: bytes, n: int, n_places: int, sources: Array, numbers: IntArray, start: int) -> bytes:

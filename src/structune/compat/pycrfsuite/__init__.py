@@ -14,9 +14,8 @@ from structune.compat.pycrfsuite.trainer import (
     CRFSUITE_VERSION,
     BaseTrainer,
     CRFSuiteError,
-    ItemSequence,
     Trainer,
 )
-from structune.compat.tagger import Tagger
+from structune.compat.tagger import ItemSequence, Tagger
 
 __all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]

@@ -6,7 +6,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,12 +13,12 @@ import numpy as np
 from structune import __version__
 from structune.compat.crf import CRF, CompatibilityWarning
 from structune.compat.pycrfsuite._logparser import TrainLogParser
-from structune.compat.tagger import JOIN, as_labels, as_plain, tokens_of
+from structune.compat.tagger import JOIN, ItemSequence, as_labels, as_plain
 from structune.errors import DataError, StructuneError, warn
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 from structune.tagging.crfsuite import write_crfsuite
-from structune.tagging.features.attributes import AttributeTable, known_rows, table_of_items
+from structune.tagging.features.attributes import known_rows, table_of_items
 from structune.tagging.tagger import SequenceTagger
 
 CRFSUITE_VERSION = f"0.12.2 (structune {__version__})"
@@ -100,53 +99,10 @@ _PARAMETERS: Mapping[str, Mapping[str, _Parameter]] = {
 }
 
 
-class ItemSequence:
-    """Attributes of the tokens of one sequence, converted once for trainers and taggers.
-
-    Parameters
-    ----------
-    pyseq : iterable of tokens
-        A token is a dict or a list of strings, as in `structune.compat.CRF`.
-    """
-
-    def __init__(self, pyseq: Any) -> None:
-        self._table: AttributeTable = pyseq._table if isinstance(pyseq, ItemSequence) else _table_of(pyseq)
-
-    def items(self) -> list[dict[str, float]]:
-        """Return the attributes of each token and their values."""
-        table, names = self._table, list(self._table.names)
-        values = np.ones(table.indices.size) if table.values is None else table.values
-        found = list(zip([names[a] for a in table.indices.tolist()], values.tolist(), strict=True))
-        return [dict(found[start:end]) for start, end in pairwise(table.indptr.tolist())]
-
-    def tokens(self) -> list[dict[str, float]]:
-        """Return the attributes of each token, with the sum of the values of repeated ones."""
-        table, names = self._table, list(self._table.names)
-        values = np.ones(table.indices.size) if table.values is None else table.values
-        found: list[dict[str, float]] = [{} for _ in range(len(self))]
-        for token, start, end in zip(found, table.indptr[:-1], table.indptr[1:], strict=True):
-            for a, value in zip(table.indices[start:end].tolist(), values[start:end].tolist(), strict=True):
-                token[names[a]] = token.get(names[a], 0.0) + value
-        return found
-
-    def __len__(self) -> int:
-        return self._table.n_tokens
-
-    def __repr__(self) -> str:
-        return f"<ItemSequence of size {len(self)}>"
-
-
-def _table_of(pyseq: Any) -> AttributeTable:
-    return table_of_items([tokens_of(pyseq)], JOIN, as_plain)
-
-
-def _copied(item: Any) -> Any:
-    """A token as it is now: the caller may change it afterwards."""
-    if isinstance(item, Mapping):
-        return {name: _copied(value) for name, value in item.items()}
-    if isinstance(item, list | tuple):
-        return list(map(_copied, item))
-    return item.copy() if isinstance(item, set | frozenset | np.ndarray) else item
+class _Example(NamedTuple):
+    items: ItemSequence
+    labels: list[Any]
+    group: int
 
 
 class BaseTrainer:
@@ -163,7 +119,7 @@ class BaseTrainer:
     """
 
     verbose: bool = True
-    _examples: list[tuple[list[Any], list[Any], int]]
+    _examples: list[_Example]
 
     def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:  # subclasses may not call __init__
         self = super().__new__(cls)
@@ -183,17 +139,12 @@ class BaseTrainer:
 
     def append(self, xseq: Any, yseq: Any, group: int = 0) -> None:
         """Append a sequence of tokens and its labels; `group` is a number that `train` can hold out."""
-        tokens = list(map(_copied, tokens_of(xseq)))
-        (labels,) = as_labels([yseq])
+        tokens, (labels,) = ItemSequence(xseq), as_labels([yseq])
         if len(tokens) != len(labels):
             raise DataError(f"the sequence has {len(tokens):,} tokens, but yseq has {len(labels):,} labels")
         if wrong := [label for label in labels if not isinstance(label, str)]:
             raise DataError(f"the label {wrong[0]!r} is not a string")
-        try:
-            table_of_items([tokens], JOIN, as_plain)
-        except DataError as error:
-            raise DataError(str(error).removeprefix("sequence 0, ")) from None
-        self._examples.append((tokens, labels, int(group)))
+        self._examples.append(_Example(tokens, labels, int(group)))
 
     def clear(self) -> None:
         """Remove all examples."""
@@ -288,8 +239,9 @@ class BaseTrainer:
     def _fitted(self, holdout: int) -> SequenceTagger | None:
         """The fitted tagger, and the log while it is fitted; None without examples."""
         crf, start = self._crf(), time.perf_counter()
-        examples = [each for each in self._examples if each[2] != holdout and each[0]]
-        held = [each for each in self._examples if each[2] == holdout and each[0]]
+        whole = [each for each in self._examples if each.labels]
+        held = [each for each in whole if each.group == holdout]
+        examples = [each for each in whole if each.group != holdout]
         tell, tagger = _Log(self.message, held), crf._tagger()
         tell.begin(self._values, holdout)
         if not examples:
@@ -297,8 +249,8 @@ class BaseTrainer:
             tell.nothing()
             warn("there are no examples to train on, so no model is written", CompatibilityWarning)
             return None
-        table = table_of_items([tokens for tokens, *_ in examples], JOIN, as_plain)
-        encoded = crf._encoded(tagger, table, [labels for _, labels, _ in examples])
+        table = table_of_items([each.items.tokens() for each in examples], JOIN, as_plain)
+        encoded = crf._encoded(tagger, table, [each.labels for each in examples])
         tell.chain = encoded.structure
         tell.features(encoded.structure.n_weights, start)
         tell.settings(self._algorithm, self._values)
@@ -389,7 +341,7 @@ _TITLES = {"lbfgs": "L-BFGS optimization", "l2sgd": "L-BFGS optimization"}
 class _Log:
     """Writes the log in the form of CRFsuite, which parsers of it read."""
 
-    def __init__(self, message: Any, held: list[tuple[list[Any], list[Any], int]]) -> None:
+    def __init__(self, message: Any, held: list[_Example]) -> None:
         self._message, self._held, self._shard = message, held, None
         self.chain: Any = None  # once it is known
         self._start = self._before = time.perf_counter()
@@ -450,17 +402,15 @@ class _Log:
     def _scores(self, w: FloatArray) -> Iterator[str]:
         """Scores of the examples that are held out, as CRFsuite writes them."""
         if self._shard is None:
-            tokens = [tokens for tokens, *_ in self._held]
+            tokens = [each.items.tokens() for each in self._held]
             self._shard = self.chain.encode(known_rows(tokens, self.chain.names, JOIN, as_plain))
-        names, true = self.chain.labels, [label for _, labels, _ in self._held for label in labels]
+        names, true = self.chain.labels, [label for each in self._held for label in each.labels]
         predicted = [names[y] for y in self.chain.best(w, self._shard)[0].tolist()]
         right = [a == b for a, b in zip(true, predicted, strict=True)]
         yield "Performance by label (#match, #model, #ref) (precision, recall, F1):"
         n_true, n_predicted = Counter(true), Counter(predicted)
-        n_right, f1 = (
-            Counter(a for a, is_right in zip(true, right, strict=True) if is_right),
-            list[FloatArray](),
-        )
+        n_right = Counter(a for a, is_right in zip(true, right, strict=True) if is_right)
+        f1 = list[FloatArray]()
         for name in [*names, *sorted({*true} - {*names})]:
             n = n_right[name], n_predicted[name], n_true[name]
             p, r = (n[0] / k if k else 0.0 for k in n[1:])
@@ -468,7 +418,7 @@ class _Log:
             shown = ", ".join(f"{value:.4f}" for value in f1[-1]) if any(n) else "******, ******, ******"
             yield f"    {name}: ({n[0]}, {n[1]}, {n[2]}) ({shown})"
         yield "Macro-average precision, recall, F1: ({:.6f}, {:.6f}, {:.6f})".format(*np.mean(f1, axis=0))
-        ends = np.cumsum([len(labels) for _, labels, _ in self._held])
+        ends = np.cumsum([len(each.labels) for each in self._held])
         whole = [all(part) for part in np.split(np.array(right), ends[:-1])]
         for what, all_right in (("Item", right), ("Instance", whole)):
             n_all, n_wholly = len(all_right), sum(map(int, all_right))

@@ -54,7 +54,7 @@ class Piece(NamedTuple):
 
 
 def known_pieces(sequences: Sequence[AnnotatedSequence]) -> Iterator[Piece]:
-    """Those of each sequence; none of one that is not known."""
+    """The parts of each sequence between long gaps of unknown bases."""
     for s, each in enumerate(sequences):
         letters = encode_letters(each.sequence, each.name)
         # pairs of ends: where runs of unknown letters begin and end

@@ -96,7 +96,7 @@ class RNAShard(SequenceShard):
 
     @property
     def bounds(self) -> IntArray:
-        """Parts are bases."""
+        """Where the bases of each sequence begin, and the end of the last one."""
         return self.offsets
 
     @property

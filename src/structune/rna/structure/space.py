@@ -199,7 +199,7 @@ def offences(letters: Array, partner: IntArray, space: Space) -> list[Offence]:
     nick, found, last = nick_of(letters), list[Offence](), (0, 0)
 
     def judge_loop(i: int, j: int, unpaired: int, branches: int, is_open: bool) -> None:
-        """Note the pair that closes a loop which a model does not have."""
+        """Add an offence if the pair (i, j) closes a loop that the model does not allow."""
         if not is_open and not branches and unpaired < space.min_hairpin:
             why = f"they close a hairpin of {unpaired} bases; min_hairpin is {space.min_hairpin}"
             found.append(Offence(i, j, why))
