@@ -214,6 +214,44 @@ def sparse_taggers() -> str:
     return f"{table(header, rows)}\n\n{'. '.join(notes)}."
 
 
+def parsers() -> str:
+    features = {"own": "features of its parser", "default": "default templates"}
+    models = {
+        "structune": "structune, `SequenceTagger()`",
+        "crfsuite, default": "CRFsuite, default",
+        "crfsuite, package": "CRFsuite, settings of the package",
+        "crfsuite, grid": "CRFsuite, best of a grid",
+    }
+    rows = []
+    for name, found in result("parsers")["rows"].items():
+        corpus, kind = name.split(", ")
+        for k, (model, label) in enumerate(models.items()):
+            row = found.get(model)
+            if row is None:
+                continue
+            rows.append([
+                f"{corpus}, {features[kind]}" if not k else "",
+                label,
+                f"{100 * row['whole']:.1f}",
+                interval(row["structune_minus"]) if k else "",
+                f"{100 * row['tokens']:.2f}",
+                f"{100 * row['f1']:.2f}" if "f1" in row else "",
+                f"{row['seconds']:.0f}",
+                f"{row['bytes'] / 1e6:.2f}",
+            ])  # fmt: skip
+    header = [
+        "corpus",
+        "program",
+        "whole strings right, %",
+        "structune's lead, points",
+        "tokens right, %",
+        "F1 of segments, %",
+        "training, s",
+        "file, MB",
+    ]
+    return table(header, rows)
+
+
 def segments() -> str:
     data = result("segments")
     rows = []

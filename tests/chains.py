@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from laws import Problem
+from structune import SequenceTagger
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure import chain, second_order, shard
 from structune.tagging.structure.chain import Chain, LogPosterior
@@ -250,3 +251,20 @@ def draw_chain(draw, rng, labels, most, forbidden, real, of=Chain):
         forbidden=forbidden,
         labels=labels,
     )
+
+
+def random_tagger(seed, order=1, forbidden=None, **parameters):
+    """A tagger of BIO labels with random weights, and sequences, the first with an unknown attribute."""
+    rng = np.random.default_rng(seed)
+    X = [[{f"w={rng.integers(4)}": float(rng.normal()), "b": 1.0} for _ in range(n)] for n in (3, 4, 1, 2)]
+    y = [["O", "B-x", "I-x"], ["B-x", "I-x", "O", "B-x"], ["O"], ["B-x", "I-x"]]
+    tagger = SequenceTagger(penalty=1.0, order=order, **parameters).fit(X, y)
+    tagger.coef_ = rng.normal(scale=2.0, size=tagger.coef_.size)
+    X[0][0]["new"] = 3.0
+    return tagger.set_params(forbidden=forbidden), X
+
+
+def score_of(tagger, tokens, labels):
+    """The score of labels, by the features of the structure."""
+    shard = tagger._encode([tokens])[0]
+    return tagger.chain_.score(tagger.coef_, shard, [tagger.classes_.index(label) for label in labels])[0]

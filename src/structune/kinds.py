@@ -111,7 +111,7 @@ _OURS = (
         estimator="structune.tagging.tagger:SequenceTagger",
         about="a label for each token of a sequence, from column files",
         task="structune.tagging.task:TASK",
-        own=("weights",),
+        own=("weights", "explain", "review"),
         shard="structune.tagging.structure.shard:ChainShard",
     ),
     Kind(

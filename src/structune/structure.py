@@ -229,7 +229,6 @@ class Structure(ABC):
     def encode(self, inputs: Any, outputs: Any = None, weights: Any = None) -> Any:
         """Check examples and encode them as a shard; errors say which example is wrong, and why."""
 
-    @abstractmethod
     def features(
         self, shard: Any, out: FloatArray, weights: FloatArray | None = None, outputs: Any = None
     ) -> None:
@@ -238,6 +237,7 @@ class Structure(ABC):
         F is the feature vector, and y is `outputs`, or by default the shard's outputs. `weights` are those of
         the examples, by default the shard's.
         """
+        out += self.feature_rows(shard, outputs).T @ (shard.weights if weights is None else weights)
 
     @abstractmethod
     def feature_rows(self, shard: Any, outputs: Any = None) -> scipy.sparse.csr_array:
@@ -301,7 +301,14 @@ class Structure(ABC):
             Whether to sum only over outputs that agree with the shard's partial labels (capability
             ``within``).
         """
-        raise self._cannot("log_partition")
+        needed = "within" if within else "log_partition"
+        if needed not in self.capabilities:
+            raise self._cannot(needed)
+        return self._log_partition(w, shard, expected, shard.weights if weights is None else weights, within)
+
+    def _log_partition(self, w: Array, shard: Any, expected: Any, weights: FloatArray, within: bool) -> Array:
+        """The same, for arguments that were checked."""
+        raise NotImplementedError
 
     def _own_scores(
         self, w: Array, shard: Any, scores: Array, expected: Array | None, weights: FloatArray

@@ -1,16 +1,25 @@
 """A CRF by sklearn-crfsuite's parameters, against python-crfsuite and against the tagger that it is."""
 
 import inspect
+import pickle
+import sys
+from collections import Counter
 
+import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
+from scipy.stats import expon
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import RandomizedSearchCV, cross_val_predict, learning_curve
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import structune
-from structune import Classifier, SequenceTagger
-from structune.compat import CRF, CompatibilityWarning
+from structune import Classifier, SequenceTagger, load
+from structune.compat import CRF, CompatibilityWarning, metrics
 from structune.errors import DataError, ModelFileError
 from structune.running import Run
 
@@ -217,3 +226,100 @@ def test_scikit_learn_knows_when_it_is_fitted(tmp_path, fitted):
         check_is_fitted(CRF(model_filename=tmp_path / "none"))
     CRF(c2=0.1, model_filename=tmp_path / "model").fit(X, Y)
     check_is_fitted(CRF(model_filename=tmp_path / "model"))
+
+
+NEW = [[{"w": "9"}, {"w": "1"}], [{"w": "9"}, {"w": "8", "n": 2.0}]]
+NEW_LABELS = [["Z", "Q"], ["Z", "P"]]
+
+
+@pytest.mark.parametrize("from_file", [False, True])
+def test_more_sequences(tmp_path, from_file):
+    path, c2 = tmp_path / "m.structune", 0.3
+    crf = CRF(c2=c2, model_filename=path).partial_fit(X, Y)
+    before, moves = crf.state_features_, crf.transition_features_
+    assert before == CRF(c2=c2).fit(X, Y).state_features_
+    crf = CRF(c2=c2, model_filename=path) if from_file else pickle.loads(pickle.dumps(crf))
+    assert crf.partial_fit(NEW, NEW_LABELS).classes_ == ["P", "Q", "R", "Z"]
+    after, rows = crf.state_features_, crf.predict_marginals(NEW)
+    assert {("w:9", "Z"), ("w:8", "P")} <= after.keys() - before.keys()
+    assert crf.transition_features_.keys() == moves.keys() | {("Z", "Q"), ("Z", "P")}
+    same = [name for name in before if name[0] == "w:2"]  # which the new ones lack
+    assert len(same) >= 2
+    assert all(after[name] == before[name] for name in same)
+    # at the minimum, observed minus expected counts are the slope of the penalty
+    assert 2.0 - sum(row[0]["Z"] for row in rows) == pytest.approx(2.0 * c2 * after["w:9", "Z"], rel=1e-3)
+    assert load(path).classes_ == crf.classes_
+    shares = [crf.predict_marginals_single(X[0])[0], crf.partial_fit(X, Y).predict_marginals_single(X[0])[0]]
+    assert shares[1]["Z"] < shares[0]["Z"]
+
+
+def test_earlier_sequences_hold_weights_by_their_fisher_information():
+    tokens, labels = [[[token] for row in each for token in row] for each in (X, Y)]
+    crf = CRF(c2=0.3).fit(tokens, labels)
+    rows = zip(tokens, crf.predict_marginals(tokens), strict=True)
+    shares = [row["Q"] for (token,), (row,) in rows if token["w"] == "1"]
+    before, known = crf.state_features_["w:1", "Q"], sum(p * (1 - p) for p in shares)
+    crf.partial_fit([[{"w": "1"}]] * 5, [["Q"]] * 5)
+    slope = (2 * 0.3 + known) * (crf.state_features_["w:1", "Q"] - before)
+    ((row,),) = crf.predict_marginals([[{"w": "1"}]])
+    assert slope == pytest.approx(5 * (1 - row["Q"]), rel=0.05)  # penalties are rounded to two digits
+
+
+def test_models_of_other_forms_are_continued(tmp_path):
+    path, tags = tmp_path / "m", [["B-x", "I-x", "O", "O", "O"]] * 30
+    items = [[{f"w:{token['w']}": 1.0} for token in sequence] for sequence in X]
+    SequenceTagger(penalty=1.0, order=2, forbidden="bio").fit(items, tags).save(path)
+    crf = CRF(model_filename=path, min_freq=1.0).partial_fit(NEW, [["B-y", "I-y"], ["B-y", "O"]])
+    assert crf.classes_ == ["B-x", "B-y", "I-x", "I-y", "O"]
+    model = load(path)
+    assert (model.order, model.boundary, model.forbidden, model.groups) == (2, True, "bio", "template")
+    with pytest.raises(DataError, match="partial_fit needs algorithm='lbfgs' or 'l2sgd', not 'pa'"):
+        crf.set_params(algorithm="pa").partial_fit(X, Y)
+
+
+# --- scikit-learn -----------------------------------------------------------------------------------------
+
+
+class Words(TransformerMixin, BaseEstimator):
+    """From words to tokens with attributes."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return [[{"w": word, "bias": 1.0} for word in words] for words in X]
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_ways_of_scikit_learn(tmp_path):
+    words = [[token["w"] for token in sequence] for sequence in X]
+    pipeline = make_pipeline(Words(), CRF(max_iterations=100, all_possible_transitions=True))
+    f1 = make_scorer(metrics.flat_f1_score, average="weighted", labels=["P", "Q"])
+    space = {"crf__c1": expon(scale=0.5), "crf__c2": expon(scale=0.05)}
+    search = RandomizedSearchCV(pipeline, space, n_iter=3, cv=3, scoring=f1, random_state=0).fit(words, Y)
+    assert len(search.cv_results_["mean_test_score"]) == 3
+    best = search.best_estimator_[-1]
+    assert best.size_ > 1000
+    assert Counter(best.state_features_).most_common(1)[0][1] == max(best.state_features_.values())
+    report = metrics.flat_classification_report(Y, search.predict(words), ["P", "R"], digits=3)
+    assert [line.split()[0] for line in report.splitlines()[2:4]] == ["P", "R"]
+    found = cross_val_predict(pipeline, words, Y, cv=3)
+    assert [len(row) for row in found] == [5] * 30
+    assert metrics.flat_accuracy_score(Y, found) > 0.3
+    joblib.dump(search, tmp_path / "m")
+    assert joblib.load(tmp_path / "m").predict(words) == search.predict(words)
+    assert get_tags(best).estimator_type is None
+    assert "CRF" in pipeline._repr_html_()
+    assert "CRF" in best._repr_html_()
+    scores = learning_curve(CRF(c2=0.1), X, Y, cv=2, exploit_incremental_learning=True)
+    assert np.isfinite(scores[2]).all()
+
+
+def test_the_module_in_place_of_sklearn_crfsuite(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn_crfsuite", structune.compat)
+    space = {}
+    exec("from sklearn_crfsuite.metrics import flat_f1_score as f1", space)
+    exec("from sklearn_crfsuite import CRF, scorers\nfrom sklearn_crfsuite.utils import flatten", space)
+    assert space["CRF"] is CRF
+    assert space["flatten"]([["a"], [], ["b", "c"]]) == ["a", "b", "c"]
+    assert space["f1"]([["a"]], [["a"]], average="micro") == 1.0

@@ -80,6 +80,38 @@ def test_weights(model):
     assert f"{len(tagger.transition_features_)} transitions" in transitions
 
 
+def test_explain(files, model):
+    out = succeed("explain", model, files / "test.txt", "--sentences", 2)
+    first, second = out.split("\n\n")[:2]
+    assert first.startswith(f"{files / 'test.txt'}:1\ntoken ")
+    tagger, data = structune.load(model), read_conll(files / "test.txt")
+    rows = [line.split() for line in first.splitlines()[2:]]
+    assert [row[0] for row in rows] == data.sentences("w")[0]
+    read = conll.Reader.of_header(tagger.extra_, "")
+    table = read.attributes(data)
+    assert [row[1] for row in rows] == tagger.predict(table)[0]
+    assert len(second.splitlines()) == 2 + len(data.sentences("w")[1])
+    assert "MODEL FILE" in fail("explain", model)
+
+
+def test_review(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # long paths are broken in tables
+    lines = (files / "train.txt").read_text().splitlines(keepends=True)
+    n = lines.index("the DT B-NP\n", 60)
+    lines[n] = "the DT O\n"
+    (tmp_path / "bad.txt").write_text("".join(lines))
+    given = ["--penalty", 1, "--folds", 3, "--report", tmp_path / "r.html", *SMALL]
+    out = succeed("review", "bad.txt", *given)
+    assert re.search(rf" bad.txt:{n + 1} +the +O +B-NP +0.0", out)
+    assert "The last doubling of the training data" in out
+    page = (tmp_path / "r.html").read_text()
+    titles = ["Scores", "Reliability", "Labels to look at", "Learning curve", "How this page was made"]
+    assert re.findall("<h2>(.*?)</h2>", page) == titles
+    assert "loss='margin' has scores but no probabilities" in fail(
+        "review", tmp_path / "bad.txt", "--loss", "margin", *SMALL
+    )
+
+
 def test_weights_of_crfsuite(tmp_path):
     trainer = pytest.importorskip("pycrfsuite").Trainer(verbose=False)
     trainer.append([["a=1"], ["b=2"]], ["P", "Q"])
@@ -149,9 +181,14 @@ def test_segments_of_bioes_labels(tmp_path):
     succeed("train", "segments", path, "-m", tmp_path / "m", "--penalty", 0.1, "-q")
     found = succeed("predict", tmp_path / "m", "-", stdin="by\nNew\nYork\n").split()
     assert found[1::2] == ["O", "B-x", "E-x"]
-    assert "needs a model of BIO labels" in fail("predict", tmp_path / "m", path, "--marginals")
-    path.write_text("in Q\n")
-    assert "'Q'" in fail("train", "segments", path, "-m", tmp_path / "m", "-q")
+    rows = [
+        line.split() for line in succeed("predict", tmp_path / "m", path, "--marginals").splitlines() if line
+    ]
+    assert min(float(row[3]) for row in rows) > 0.7
+    assert [row[2] for row in rows[:5]] == ["O", "B-x", "E-x", "O", "S-x"]
+    assert "segment.text=Rome" in succeed("weights", tmp_path / "m")
+    path.write_text("in O\nx Q\n")
+    assert f"{path}:2: the label 'Q'" in fail("train", "segments", path, "-m", tmp_path / "m", "-q")
 
 
 @pytest.fixture(scope="module")
@@ -373,8 +410,30 @@ def test_every_command_reads_what_the_look_tells(tmp_path, command, name):
     words = {name.partition("=")[2] for name in tagger.chain_.attributes if re.match(r"(w|form)\[0\]=", name)}
     assert words == ({"de la", "le"} if "de la" in text else {"de", "le"})
     found = succeed("predict", model, path)
-    assert [line.split()[-1] for line in found.splitlines() if line][:2] == ["ADP", "DET"]
+    if name == "conllu":
+        assert found == text
+    else:
+        assert [line.split()[-1] for line in found.splitlines() if line][:2] == ["ADP", "DET"]
     succeed("evaluate", model, path)
+
+
+def test_conllu_is_written_back(tmp_path):
+    """Labels and probabilities are in their columns, and all other lines stay where they were."""
+    end = f"3.1\tx{_REST.format('_')}3.2\ty{_REST.format('_')}# the end\n"
+    last = f"1\tle{_REST.format('DET')}"
+    text = f"{CONLLU[:-1]}{end}\n# newpar\n# sent_id = s2\n{last}\n{last}\n"
+    path, model = tmp_path / "a.conllu", tmp_path / "m"
+    path.write_text(text)
+    succeed("train", path, "-m", model, "-q", "--templates", "form[0]")
+    unknown = text.replace("ADP", "X").replace("DET", "_")
+    path.write_text(unknown.replace(f"{last}\n{last}\n".replace("DET", "_"), f"{last}{last}"))
+    assert succeed("predict", model, path) == text
+    with mock.patch.object(conll, "batch_memory", return_value=1):
+        assert succeed("predict", model, path) == text
+    found = succeed("predict", model, path, "--marginals")
+    assert re.sub(r"Probability=0\.\d{4}$", "_", found, flags=re.MULTILINE) == text
+    assert found.count("Probability=") == 4
+    assert succeed("predict", model, path, "--nbest", 1).count("\tDET\n") == 3
 
 
 def test_what_separates_columns_is_the_same_in_training_and_prediction(tmp_path):
@@ -423,6 +482,30 @@ def test_models_without_columns_and_templates(files, model, tmp_path):
     assert "does not contain columns and templates" in fail("evaluate", path, files / "test.txt")
     structune.load(model).save(path, extra={"columns": ["w", "y"], "templates": "w[zero]"})
     assert "does not contain columns and templates" in fail("evaluate", path, files / "test.txt")
+
+
+def test_templates_in_a_file(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tpl").write_text("U0:%x[-1,0]/%x[0,1]\nU1:%x[0,0]\n\nB\n")
+    given = [files / "train.txt", "-m", "m", "--penalty", 1, "-q", "--templates"]
+    assert run("train", *given, "a.tpl").stderr == ""
+    assert structune.load("m").extra_["templates"] == ["w[-1].pad|pos[0]", "w[0]"]
+    scores = json.loads(succeed("evaluate", "m", files / "test.txt", "--json"))
+    assert scores["accuracy"] > 0.8
+    assert "'b.tpl' is not a template. Allowed: forms such as" in fail("train", *given, "b.tpl")
+    (tmp_path / "w[0]").write_text("w[1]")
+    assert "'w[0]' is a template and a file" in fail("train", *given, "w[0]")
+
+
+def test_encodings(tmp_path):
+    path, model = tmp_path / "a.txt", tmp_path / "m"
+    path.write_bytes("é X\nb Y\n".encode("utf-16"))
+    assert "looks like UTF-16 text (use --encoding utf-16)" in fail("train", path, "-m", model)
+    for args in (["train", path, "-m", model, "-q"], ["evaluate", model, path], ["predict", model, path]):
+        out = succeed(*args, "--encoding", "utf-16")
+    assert out == "é X X\nb Y Y\n\n"
+    succeed("shard", path, tmp_path / "shards", "--encoding", "UTF_16")
+    assert "encoding='utf-61' is unknown" in fail("predict", model, path, "--encoding", "utf-61")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,48 @@ def test_what_is_wrong_is_named(tmp_path, text, columns, message):
         read_conll(path, columns)
 
 
+@pytest.mark.parametrize("piece", [1, 1 << 18])
+@pytest.mark.parametrize(
+    "name", ["latin-1", "utf-16", "utf-16-be", "UTF-32", "utf-8-sig", "cp1252", "gb18030"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_encodings(name, end, piece):
+    text = "é DT\nb üö\n\n\nc ß\n".replace("\n", end)
+    with patch.object(conll, "_PIECE", piece):
+        data = read_conll(io.BytesIO(text.encode(name)), ("w", "y"), encoding=name)
+    assert data.columns == {"w": ["é", "b", "c"], "y": ["DT", "üö", "ß"]}
+    assert data.lines.tolist() == [1, 2, 5]
+
+
+@pytest.mark.parametrize("piece", [1, 1 << 18])
+@pytest.mark.parametrize(
+    ("content", "name", "line"),
+    [
+        (b"a x\n\nb \x81\n", "cp1252", 3),
+        (b"a x\r\r\nb \xff\n", "ascii", 3),
+        ("a x\nb y\n".encode("utf-16") + b"\x00\xd8\n\0", "utf-16", 3),
+        ("a x\nb y".encode("utf-16")[:-1], "utf-16", 2),
+        (b"a x\n\xe9 y\n", "utf-8", 2),
+    ],
+)
+def test_bytes_that_do_not_fit_the_encoding_are_named(content, name, line, piece):
+    with (
+        patch.object(conll, "_PIECE", piece),
+        pytest.raises(DataError, match=f"<input>:{line}: the bytes b.* {name} "),
+    ):
+        read_conll(io.BytesIO(content), ("w", "y"), encoding=name)
+
+
+@pytest.mark.parametrize("name", ["", "base64", "klingon", "a\0b", "rot13"])
+def test_unknown_encodings_are_refused(name):
+    with pytest.raises(DataError, match=r"is unknown\. Give one such as"):
+        read_conll(io.BytesIO(b"a x\n"), ("w", "y"), encoding=name)
+    with pytest.raises(DataError, match=r"not start with BOM\. Name another encoding, such as utf-16-le"):
+        read_conll(io.BytesIO(b"a x\n"), ("w", "y"), encoding="utf-16")
+    with pytest.raises(DataError, match="needs a path or a binary file"):
+        read("a x\n", ("w", "y"), encoding="latin-1")
+
+
 @pytest.mark.parametrize("columns", [[], ["w", "w"], "wy", iter("ww")])
 def test_column_names_are_checked(columns):
     with pytest.raises(DataError, match="expected a list of distinct names"):

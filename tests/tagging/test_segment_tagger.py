@@ -59,6 +59,42 @@ def test_bioes_comes_back():
     assert_allclose(model.coef_, tagger().fit(X, Y).coef_)
 
 
+def test_marginals_in_bioes_are_sums_over_all_labelings():
+    outputs = [["O", "B-LOC", "E-LOC"], ["O", "S-LOC"], ["O", "S-x", "O", "B-LOC"]]
+    model = tagger().fit(X, outputs)
+    assert set(model.classes_) == {"O", "B-LOC", "I-LOC", "E-LOC", "S-LOC", "B-x", "S-x"}
+    for rows, found in zip(model.predict_marginals(X), model.predict_nbest(X, 1000), strict=True):
+        for t, row in enumerate(rows):
+            for label, p in row.items():
+                assert_allclose(p, sum(q for labels, q in found if labels[t] == label), atol=1e-12)
+
+
+def test_what_l1_sets_to_zero_is_not_stored(tmp_path, monkeypatch):
+    model = tagger(penalty=0.1, l1=0.05).fit(X, Y)
+    model.save(tmp_path / "small")
+    monkeypatch.setattr(SegmentTagger, "_drop_unused", lambda *_: None)
+    whole = tagger(penalty=0.1, l1=0.05).fit(X, Y)
+    whole.save(tmp_path / "large")
+    assert (tmp_path / "small").stat().st_size < (tmp_path / "large").stat().st_size
+    assert all(w for (name, _), w in model.state_features_.items() if "length" not in name)
+    assert all(model.state_features_.get(name, 0.0) == w for name, w in whole.state_features_.items())
+    assert model.transition_features_ == whole.transition_features_
+    new = [*X, [["w=New"], ["w=York"], ["w=rules"], ["w=Oslo"]]]
+    assert load(tmp_path / "small").predict_marginals(new) == whole.predict_marginals(new)
+
+
+def test_weights_by_name():
+    model = tagger().fit(X, Y)
+    names = [" : ".join(pair) for pair in model.state_features_]
+    assert [*names, "(start) -> LOC"] == model.chain_.weight_names()[: len(names) + 1]
+    assert {("w=York", "I-LOC"), ("segment.text=New York", "LOC")} <= model.state_features_.keys()
+    assert (
+        model.transition_features_["O", "LOC"] == model.coef_[model.chain_.weight_names().index("O -> LOC")]
+    )
+    assert (None, "O") in model.transition_features_
+    assert (None, "O") not in tagger(boundary=False).fit(X, Y).transition_features_
+
+
 def test_empty_sequences_have_no_labels():
     model = tagger().fit(X, Y)
     some = [[], X[0], [], X[1]]

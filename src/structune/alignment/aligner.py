@@ -79,20 +79,6 @@ class SequenceAligner(BlockEstimator):
         (substitutions, neighbors at each distance, lengths of gaps, ...). "single": one group for all
         weights. "separate": one group per weight. A callable takes the name of a weight and returns the name
         of its group.
-    penalty : float or dict, optional
-        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. One number, or one
-        per group name (1 for other groups). By default the strengths are tuned, or 1 without
-        tuning. 0 is allowed only for groups with an `l1` above 0.
-    l1 : float, dict, or "auto"
-        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups, or one per group name (0 for other groups). Numbers
-        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
-        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
-    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
-        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
-        and "direct" need the log loss.
     gamma : float
         Value of a correct match in predictions, relative to two residues correctly left unmatched. Higher
         values give more matches. With infinity, only matches count.
@@ -112,20 +98,6 @@ class SequenceAligner(BlockEstimator):
         similar from end to end.
     alphabet : {"protein", "nucleotide"}
         Alphabet of the sequences: amino acids, or the bases of DNA or RNA with their ambiguity codes.
-    cv : float, int, or splitter, optional
-        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
-    warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
-        Has no effect with other tuners.
-    random_state : int
-        Random seed of the held-out splits.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------

@@ -303,8 +303,7 @@ def _read_phylip(lines: Lines) -> Iterator[ProteinAlignment]:
             if len(rest) % n_rows == 0 and refused:
                 raise refused[0]
             raise piece.refuse(
-                number,
-                f"expected {plural(n_rows, 'sequence')} of {plural(n_columns, 'column')} from here on",
+                number, f"expected {plural(n_rows, 'sequence')} of {plural(n_columns, 'column')} from here on"
             )
         if any("." in row for row in found.rows):
             raise lines.refuse(

@@ -12,16 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
+from structune.alignment import metrics
 from structune.alignment.aligner import SequenceAligner
 from structune.alignment.examples import KnownPair, files_of, open_aligner, stem
 from structune.alignment.formats import ProteinAlignment, is_alignment_file, read_protein_alignments
-from structune.alignment.metrics import (
-    AlignmentScores,
-    ColumnScores,
-    alignment_scores,
-    column_scores,
-    is_scored,
-)
 from structune.alignment.structure.rows import identity, without_gaps
 from structune.cli.terminal import numbers_table, record_table, say
 from structune.errors import DataError
@@ -41,7 +35,7 @@ class PairScores:
     aligner: SequenceAligner
     known: Sequence[KnownPair]
     predicted: list[tuple[str, str]]
-    scores: AlignmentScores
+    scores: metrics.AlignmentScores
     identity: np.ndarray[Any, np.dtype[np.float64]]
 
     def as_dict(self) -> dict[str, Any]:
@@ -121,7 +115,7 @@ def score_pairs(
 ) -> PairScores:
     """Align the pairs, and compare the predicted alignments with the known ones."""
     predicted = aligner.predict([each.pair for each in known], gamma)
-    scores = alignment_scores([each.rows for each in known], predicted)
+    scores = metrics.alignment_scores([each.rows for each in known], predicted)
     identities = np.array([identity(each.known, each.pair) for each in known])
     return PairScores(aligner, known, predicted, scores, identities)
 
@@ -136,11 +130,11 @@ class FamilyScores:
     """Shares of the matches and columns of whole families that were found."""
 
     references: Families
-    scores: dict[str, ColumnScores]
+    scores: dict[str, metrics.ColumnScores]
 
     @property
-    def mean(self) -> ColumnScores:
-        return ColumnScores(*np.mean(list(self.scores.values()), axis=0).tolist())
+    def mean(self) -> metrics.ColumnScores:
+        return metrics.ColumnScores(*np.mean(list(self.scores.values()), axis=0).tolist())
 
     def tables(self) -> list[Table]:
         record = [
@@ -187,11 +181,11 @@ def score_families(model: str, references: Families, n_jobs: int) -> FamilyScore
         if alignment is None:
             raise DataError(f"{model}: there is no alignment named {name}, but a known one has this name")
         try:
-            if not is_scored(reference):
+            if not metrics.is_scored(reference):
                 raise DataError(
                     "the known alignment has no column to score: none has two residues in upper case"
                 )
-            scores[name] = column_scores(reference, alignment)
+            scores[name] = metrics.column_scores(reference, alignment)
         except DataError as error:
             raise DataError(f"{model}: {name}: {error}") from error
     return FamilyScores(references, scores)

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib.util import find_spec
-from inspect import cleandoc
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -22,12 +21,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import click
 from click.core import ParameterSource
 
+from structune.files.docstrings import parameter_entries
+
 T = TypeVar("T")
-# Of a numpydoc docstring: the section "Parameters" up to the next underlined heading; an entry of it, that is
-# "names : type" and the indented lines below; the end of a sentence; code between backquotes.
-_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
-_ENTRY = re.compile(r"^(?P<names>\w[\w, ]*?) : (?P<type>.*)\n(?P<text>(?:(?:[ \t].*)?\n)*)", re.MULTILINE)
-_SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")
+_SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z\"'])")  # its end
 # sentences of docstrings about values that can be given only in Python
 _FOR_PYTHON = re.compile(
     r"(?<=[.)]) (?:Or those that a function|A callable|Or a (?:loss|constraints) object|In a list,|Set after)"
@@ -237,8 +234,7 @@ def _parameters_of(estimator: str) -> dict[str, _Parameter]:
         for statement in tree.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 defaults.setdefault(statement.target.id, statement.value)
-        section = _SECTION.search(cleandoc(ast.get_docstring(tree) or "") + "\n")
-        for entry in _ENTRY.finditer(section[1]) if section else ():
+        for entry in parameter_entries(ast.get_docstring(tree)):
             text = _FOR_PYTHON.sub("", " ".join(entry["text"].split())).strip()
             if '"' not in entry["type"]:  # where there are words to choose from, all is said of them
                 text = _SENTENCE.split(text)[0]

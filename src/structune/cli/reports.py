@@ -45,7 +45,7 @@ def write_sections_page(path: Path, sections: Iterable[Section], headline: str =
         plain = {name.removeprefix("--"): _plain(value) for name, value in given.items()}
         options: list[Block] = [Text(told), Verbatim(yaml.safe_dump(plain, sort_keys=False))]
     else:
-        rows = [(name, v if isinstance(v, list | tuple) else [v]) for name, v in given.items()]
+        rows = [(n, v if isinstance(v, list) else [v]) for n, v in ((n, _plain(v)) for n, v in given.items())]
         table = record_table("Options", [(n, ", ".join(map(str, v))) for n, v in rows])
         options = [*tables_section("", table).blocks]
     made = Section("How this page was made", [command, *options])

@@ -102,6 +102,7 @@ class OwnCommand:
     work: Callable[..., int]  # called with files and an instance of each of `options`; returns the exit code
     rules: tuple[Rule, ...] = ()
     metavar: str = "[FILE...]"  # without brackets, at least one file is required
+    learns: bool = False  # has parameters of the estimator as options; `work` gets it after the files
 
 
 class Task:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from structune.cli import terminal
 from structune.cli.fields import (
     Option,
     dataclass_options,
@@ -29,22 +30,8 @@ from structune.cli.fields import (
     values_of,
 )
 from structune.cli.files import check_apart, check_targets, open_bytes, write_texts
-from structune.cli.reports import (
-    Results,
-    headline_of,
-    page_at_end,
-    tables_section,
-    write_sections_page,
-)
+from structune.cli.reports import Results, headline_of, page_at_end, tables_section, write_sections_page
 from structune.cli.task import OwnCommand, Rule, Scores, Task
-from structune.cli.terminal import (
-    INTERRUPTED,
-    precisions_table,
-    print_tables,
-    record_table,
-    say,
-    short_warnings,
-)
 from structune.errors import DataError, StructuneError
 from structune.files.provenance import json_keys, model_name
 from structune.files.text import without_compression
@@ -168,9 +155,9 @@ class Training:
 
         path = self.model.with_name(f"{self.model.name}.checkpoint")
         if path.exists() and not self.resume:
-            say(f"{path} exists and will be overwritten; to continue from it, use --resume")
+            terminal.say(f"{path} exists and will be overwritten; to continue from it, use --resume")
         if self.resume and not path.exists():
-            say(f"{path} does not exist; training starts from the beginning")
+            terminal.say(f"{path} does not exist; training starts from the beginning")
         kept = Checkpoint(path, resume=self.resume, lasting=True)
         return {
             "run": Run(self.executor, self.max_seconds, kept),
@@ -184,11 +171,7 @@ class Constraining:
     """The fields of a `ValidationConstraints`, as options."""
 
     n_sets: int = option(
-        3,
-        "--validation-sets",
-        min=1,
-        help="Number of validation sets for --constraints.",
-        panel="Model",
+        3, "--validation-sets", min=1, help="Number of validation sets for --constraints.", panel="Model"
     )
     gamma: float = option(
         0.01,
@@ -343,7 +326,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     examples = task.read(files, learning, model) if folder is None else task.read_shards(folder)
     known = list(task.read_known(test, reading, model, examples.header)) if test else None
     start = time.perf_counter()
-    with short_warnings(*examples.heard):
+    with terminal.short_warnings(*examples.heard):
         if folder is None:
             model.fit(*examples.data, **examples.options)
         else:
@@ -353,15 +336,17 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
     check_begun(model)
     save(model, training.model, examples.header)
     told = [*examples.told, *(examples.told_after() if examples.told_after else [])]
-    record = record_table("Training", [*told, *_record(model, seconds, training.model)])
+    record = terminal.record_table("Training", [*told, *_record(model, seconds, training.model)])
     sizes = model.group_sizes_.tolist()
-    print_tables(precisions_table(model.group_names_, sizes, model.penalty_.tolist()), record)
+    terminal.print_tables(
+        terminal.precisions_table(model.group_names_, sizes, model.penalty_.tolist()), record
+    )
     scores = None
     if known is not None:
         # --test is evaluated with the options of `evaluate` that training has as well
         same = {each.name for each in fields(task.scoring_options)} & {"jobs", "quiet"}
         scores = task.score(model, known, task.scoring_options(**{name: values[name] for name in same}))
-        print_tables(*scores.tables())
+        terminal.print_tables(*scores.tables())
     if plot is not None:
         from structune.plots import plot_penalties, plot_tuning
 
@@ -375,7 +360,7 @@ def _learn(task: Task, values: dict[str, Any]) -> int:
         sections = [tables_section("Training", record), *training_sections(model)]
         headline = headline_of(scores.tables()[0]) if scores else f"Training: {model.status_}"
         write_sections_page(page, [*sections, *(_evaluation_sections(scores) if scores else ())], headline)
-    return INTERRUPTED if model.status_ == "interrupted" else 0
+    return terminal.INTERRUPTED if model.status_ == "interrupted" else 0
 
 
 def _learn_tree(
@@ -397,8 +382,8 @@ def _learn_tree(
         ("seconds", f"{time.perf_counter() - start:.1f}"),
         ("saved", str(training.model)),
     ]
-    record = record_table("Training", rows)
-    print_tables(nodes_table(found, MOST_SHOWN), record)
+    record = terminal.record_table("Training", rows)
+    terminal.print_tables(nodes_table(found, MOST_SHOWN), record)
     if training.report is not None:
         nodes = tables_section("Nodes of the tree", nodes_table(found))
         write_sections_page(training.report, [tables_section("Training", record), nodes])
@@ -527,7 +512,7 @@ def _evaluate(task: Task, values: dict[str, Any]) -> int:
         made = json_keys(model_name(path) if is_model else "")
         click.echo(json.dumps({**scores.as_dict(), **made}, indent=2))
     else:
-        print_tables(*scores.tables())
+        terminal.print_tables(*scores.tables())
     if telling.report is not None:
         headline = headline_of(scores.tables()[0])
         write_sections_page(telling.report, _evaluation_sections(scores), headline)
@@ -578,7 +563,7 @@ def _shard(task: Task, values: dict[str, Any]) -> int:
         ("shards", f"{len(written.fold)} in {written.path}, {written.n_bytes / 1e6:,.1f} MB"),
         ("seconds", f"{time.perf_counter() - start:.1f}"),
     ]
-    print_tables(record_table("Shards", rows))
+    terminal.print_tables(terminal.record_table("Shards", rows))
     return 0
 
 
@@ -602,7 +587,9 @@ def command_of(verb: str, kind: Kind) -> Command | None:
         own = task.own[verb if verb in task.own else next(iter(task.own))]
         about, rules, work = own.about, (*own.rules, *rules), partial(_do_own, own)
         options = [each for cls in own.options for each in dataclass_options(cls)]
-        params = [_files(own.metavar, own.inputs), *options]
+        panels = {"Model": [*task.space, *task.parameters, *task.penalties] if own.learns else []}
+        of_estimator = estimator_options(task.estimator, panels, _OTHER_NAMES)
+        params = [_files(own.metavar, own.inputs), *options, *of_estimator]
         if verb == "predict":
             params = [model, *(each for each in params if each.name != "model")]
     elif verb in ("train", "tune"):
@@ -658,11 +645,12 @@ def _files(metavar: str, help: str) -> click.Argument:
     return click.Argument(["files"], nargs=-1, required=required, metavar=metavar, help=help)
 
 
-def _do_own(own: OwnCommand, _: Task, values: dict[str, Any]) -> int:
+def _do_own(own: OwnCommand, task: Task, values: dict[str, Any]) -> int:
     given = values["files"] or ("-",)
     if given.count("-") > 1:
         raise DataError("standard input (-) can be given only once")
-    return own.work(given, *(values_of(cls, values) for cls in own.options))
+    model = [_estimator(task, {"n_jobs": values["jobs"]})] if own.learns else []
+    return own.work(given, *model, *(values_of(cls, values) for cls in own.options))
 
 
 def _command(

@@ -5,7 +5,8 @@ For sklearn-crfsuite: ``from structune.compat import CRF, metrics, scorers``. Fo
 
 - ``crf``: the estimator; ``tagger``: a fitted model with the methods of python-crfsuite's ``Tagger``
 - ``pycrfsuite``: the module of python-crfsuite, with its trainer
-- ``metrics``, ``scorers``: scores of labels, per token and per sequence
+- ``metrics``, ``scorers``, ``utils``: scores of labels, per token and per sequence; lists in one
+- ``weights``: tables of weights, as eli5 shows them
 """
 
 import lazy_loader

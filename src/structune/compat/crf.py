@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structune.compat.tagger import JOIN, Tagger, as_labels, as_plain, as_tokens, tokens_of
 from structune.errors import DataError, warn
@@ -16,9 +17,11 @@ from structune.files.models import check_class
 from structune.learning.estimator import Encoded
 from structune.learning.parameters import Parameters, Range
 from structune.running.executors import Run
+from structune.structure import FloatArray
 from structune.tagging.crfsuite import load_either
 from structune.tagging.features.attributes import AttributeTable, table_of_items
 from structune.tagging.metrics import token_scores
+from structune.tagging.structure.chain import Chain
 from structune.tagging.tagger import SequenceTagger
 
 _ONLINE = ("ap", "pa", "arow")
@@ -121,6 +124,7 @@ class CRF(Parameters):
     trainer_cls: Any = None
 
     _fitted: Tagger | None = field(default=None, init=False)
+    _known_by: NDArray[np.float32] | None = field(default=None, init=False)  # Fisher information of weights
     _ranges: ClassVar = {
         **dict.fromkeys(("min_freq", "c1", "c2"), Range(0, optional=True)),
         "max_iterations": Range(1, whole=True, optional=True),
@@ -155,15 +159,66 @@ class CRF(Parameters):
         """
         if (X_dev is None) != (y_dev is None):
             raise DataError("X_dev and y_dev must be given together")
-        tagger, tokens, labels = self._tagger(), *_not_empty(as_tokens(X), as_labels(y))
-        tagger._fit_encoded(self._encoded(tagger, table_of_items(tokens, JOIN, as_plain), labels))
-        self._fitted = Tagger(tagger)
-        if self.model_filename is not None:
-            tagger.save(self.model_filename)
+        self._learn(X, y, None)
         if X_dev is not None and self.verbose:
             print(f"{'label':<16} precision  recall     F1  support")
             for row in token_scores(as_labels(y_dev), self.predict(X_dev)).rows():
                 print(f"{row.name:<16} {row.precision:9.3f} {row.recall:7.3f} {row.f1:6.3f} {row.support:8d}")
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Continue the fit with more sequences, which may have new labels and attributes.
+
+        It minimizes the negative log-likelihood of these sequences + the sum of
+        ``c1 * |w - v| + (c2 + h / 2) * (w - v)^2`` over the weights w. v is the weight before, 0 if it is
+        new. h is the Fisher information of all earlier sequences about this weight. So well-known weights
+        change little, and those of attributes that these sequences lack do not change. A `fit` to all
+        sequences together is a little more accurate. Without a model, it is a `fit`.
+
+        Model files do not contain h: for a model from a file, it is 0. Pickles contain it.
+
+        Parameters
+        ----------
+        X, y : lists of sequences
+            As for `fit`. They need not have all labels. Online algorithms are refused.
+        """
+        if self.tagger_ is None:
+            return self.fit(X, y)
+        if self.algorithm in _ONLINE:
+            raise DataError(f"partial_fit needs algorithm='lbfgs' or 'l2sgd', not {self.algorithm!r}")
+        return self._learn(X, y, self.tagger_.model)
+
+    def _learn(self, X: Any, y: Any, before: SequenceTagger | None) -> Self:
+        """Fit from the start, or from the model before on."""
+        tagger, tokens, labels = self._tagger(), *_not_empty(as_tokens(X), as_labels(y))
+        if before is not None:  # a model of structune in the file may have another form
+            tagger.set_params(order=before.order, boundary=before.boundary)
+        table = table_of_items(tokens, JOIN, as_plain)
+        known: Any = self._known_by
+        examples, given = self._encoded(tagger, table, labels), tagger.get_params()
+        if before is not None:
+            old = before.chain_.like(None)  # its rules apply to predictions only
+            given |= {"forbidden": before.forbidden}
+            form = {name: given[name] for name in ("states", "transitions")}
+            chain = old.merge([old, examples.structure], **form)
+            examples = replace(examples, structure=chain, shard=chain.encode(table, labels))
+            origin = _moved(before.coef_, old, chain)
+            known = np.zeros(chain.n_weights) if known is None else _moved(known, old, chain)
+            # groups of weights of the same penalty, to two digits, are named by it
+            pairs = zip(chain.weight_names(), given["penalty"] + known, strict=True)
+            groups = {name: f"{penalty:.2g}" for name, penalty in pairs}
+            tagger.set_params(groups=groups.get, penalty={name: float(name) for name in groups.values()})
+            vars(tagger)["_origin"] = lambda _: origin
+        tagger._fit_encoded(examples)
+        vars(tagger).pop("_origin", None)
+        self._fitted, self._known_by = Tagger(tagger.set_params(**given)), None
+        if self.algorithm not in _ONLINE:
+            chain, last = examples.structure, tagger.chain_
+            more = chain.variance(_moved(tagger.coef_, last, chain), examples.shard)
+            more += 0.0 if before is None else known
+            self._known_by = _moved(more, chain, last).astype(np.float32)
+        if self.model_filename is not None:
+            tagger.save(self.model_filename)
         return self
 
     def _encoded(self, tagger: SequenceTagger, table: AttributeTable, labels: list[list[Any]]) -> Encoded:
@@ -295,3 +350,11 @@ def _not_empty(X: list[list[Any]], y: list[list[Any]]) -> tuple[list[list[Any]],
         raise DataError(f"y has labels for {len(y)} sequences, but X has {len(X)}")
     kept = [s for s, (tokens, labels) in enumerate(zip(X, y, strict=True)) if tokens or labels]
     return [X[s] for s in kept], [y[s] for s in kept]
+
+
+def _moved(values: Any, old: Chain, new: Chain) -> FloatArray:
+    """Values of the weights of one chain for those of another, by name; 0 for those that are new."""
+    if old is new:
+        return np.asarray(values, np.float64)
+    known = dict(zip(old.weight_names(), values.tolist(), strict=True))
+    return np.array([known.get(name, 0.0) for name in new.weight_names()])

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from itertools import chain
 from typing import Any
 
 from sklearn import metrics
 
+from structune.compat.utils import flatten
+
 Labels = Sequence[Sequence[Any]]
 
 
-def _flat(score: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(score)
+def _flat(score: Callable[..., Any], third: str = "labels") -> Callable[..., Any]:
+    @wraps(score, assigned=("__doc__",))
     def of_tokens(y_true: Labels, y_pred: Labels, *args: Any, **options: Any) -> Any:
-        true, pred = (list(chain.from_iterable(y)) for y in (y_true, y_pred))
-        return score(true, pred, *args, **options)
+        # sklearn-crfsuite takes a third argument by position, scikit-learn only by name
+        named = dict(zip((third,)[: len(args)], args, strict=True)) | options
+        return score(flatten(y_true), flatten(y_pred), **named)
 
+    of_tokens.__name__ = of_tokens.__qualname__ = f"flat_{score.__name__}"  # by which it is pickled
     return of_tokens
 
 
@@ -28,7 +31,7 @@ flat_accuracy_score = _flat(metrics.accuracy_score)
 flat_precision_score = _flat(metrics.precision_score)
 flat_recall_score = _flat(metrics.recall_score)
 flat_f1_score = _flat(metrics.f1_score)
-flat_fbeta_score = _flat(metrics.fbeta_score)
+flat_fbeta_score = _flat(metrics.fbeta_score, "beta")
 flat_classification_report = _flat(metrics.classification_report)
 
 

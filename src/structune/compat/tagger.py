@@ -193,13 +193,14 @@ class Tagger:
     def set(self, xseq: Any) -> None:
         """Set the sequence for `tag`, `marginal` and `probability`."""
         self._tokens = tokens_of(xseq)
+        self._rows = None if self._model is None else self.rows([self._tokens])  # read once
         self._marginals: list[dict[str, float]] | None = None
 
     def tag(self, xseq: Any = None) -> list[str]:
         """Predict the most probable labels of a sequence, by default of the one that was set."""
         if xseq is not None:
             self.set(xseq)
-        return self.predict([self._tokens])[0]
+        return self.model.predict(self._rows)[0]
 
     def marginal(self, y: str, pos: int) -> float:
         """Return the probability of label `y` at token `pos` (from 0) of the sequence that was set.
@@ -210,7 +211,7 @@ class Tagger:
             The model does not know the label, or the sequence has no such token.
         """
         if self._marginals is None:
-            (self._marginals,) = self.marginals([self._tokens])
+            (self._marginals,) = self.model._marginals(self._rows)
         y = _decoded(y)
         if y not in self.model.classes_:
             raise DataError(f"there is no label {y!r}. The labels are {self.model.classes_}")
@@ -235,7 +236,7 @@ class Tagger:
             )
         if not labels:
             return 1.0
-        shard, _ = self.model._encode(self.rows([self._tokens]))
+        shard, _ = self.model._encode(self._rows)
         return self.model._predicting.segment_probability(self.model.coef_, shard, 0, 0, labels)
 
     def info(self) -> Info:

@@ -2,6 +2,7 @@
 
 - ``models``: model files; ``shards``: folders of encoded examples
 - ``text``: lines of files, compressed or not, within limits; ``provenance``: version and model of results
+- ``docstrings``: documented parameters of classes
 - ``looks_like``: format detection, for the error messages of readers
 - ``data_sets``: files of data sets, with checksums; ``inputs``: examples in memory
 """

@@ -12,9 +12,14 @@ from structune.errors import DataError
 def as_list(values: Any, what: str) -> list[Any]:
     """Examples as a list; raises `DataError` for a single value, a mapping or a table.
 
-    In a mapping or a pandas table, the names of columns would be taken for the examples.
+    In a mapping or a table of pandas or Polars, the names of columns would be taken for the examples, and in
+    a grouped table pairs of a name and a table. A Series, also of Series, becomes a list of lists.
     """
-    is_table = isinstance(values, Mapping) or hasattr(values, "columns")
+    if type(values) is list:
+        return values.copy()
+    if hasattr(values, "to_list"):
+        return list(values.to_list())
+    is_table = isinstance(values, Mapping) or any(hasattr(type(values), name) for name in ("columns", "agg"))
     is_one = isinstance(values, str | bytes) or getattr(values, "ndim", 1) == 0
     if is_one or is_table or not isinstance(values, Iterable):
         raise DataError(f"give a list of {what}, not one {type(values).__name__}")

@@ -56,16 +56,6 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
         of scikit-learn's C. A dict maps names of groups to numbers; groups that it does not name get 1. By
         default the strengths are tuned, or 1 without tuning. A value of 0 is allowed only for groups with an
         `l1` above 0.
-    groups : {"single", "feature", "prefix"}, callable, or list
-        Groups of features that share a regularization strength. "single": one group for all features.
-        "feature": one group per feature (automatic relevance determination). "prefix": one group per text
-        before ``__``, as in the names of a `ColumnTransformer`, or before ``=``. A callable takes the name of
-        a feature and returns the name of its group. In a list, there is one group name per feature.
-    l1 : float, dict, or "auto"
-        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups of features, or one per group name (0 for other groups).
-        Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
-        with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     fit_intercept : bool
         Fit intercepts. With the log loss they have no penalty. With other losses they have a hundredth of the
         mean penalty of the other weights.
@@ -79,16 +69,6 @@ class Classifier(ClassifierMixin, FlatEstimator):  # type: ignore[misc]
     hessian : {"auto", "exact", "dense"}
         Optimizer. "dense": Newton steps with the full Hessian matrix. "exact": L-BFGS. "auto": the faster of
         the two.
-    warm_start : bool
-        Start from the weights of the previous fit. Has no effect with a tuner.
-    random_state : int
-        Random seed of the held-out splits.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------

@@ -26,6 +26,16 @@ GROUPS = ("single", "feature", "prefix")
 class FeatureEstimator(BlockEstimator):
     """A model with weights for named features, given as matrices or data frames.
 
+    Parameters
+    ----------
+    groups : {"single", "feature", "prefix"}, callable, or list
+        Groups of features that share a regularization strength. "single": one group for all features.
+        "feature": one group per feature (automatic relevance determination). "prefix": one group per text
+        before ``__``, as in the names of a `ColumnTransformer`, or before ``=``. A callable takes the name of
+        a feature and returns the name of its group. In a list, there is one group name per feature.
+    warm_start : bool
+        Start from the weights of the previous fit. Has no effect with a tuner.
+
     Attributes
     ----------
     n_features_in_, feature_names_in_

@@ -137,11 +137,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
         """Make weights of what was put at a location those of what was given."""
 
     def _fit_located(
-        self,
-        loss: Loss,
-        examples: Encoded,
-        before: tuple[FloatArray, FloatArray] | None,
-        strata: Any = None,
+        self, loss: Loss, examples: Encoded, before: tuple[FloatArray, FloatArray] | None, strata: Any = None
     ) -> Self:
         # Learned of centred features (and, in regressions, of outputs in a unit of their own), then put back:
         # with centred features, the intercept and the other weights hardly depend on each other.

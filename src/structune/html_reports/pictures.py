@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from structune.html_reports.page import Picture
 from structune.plots.figure import ACCENT, DPI, finish, integer_ticks, new_figure, tidy
+from structune.structure import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,3 +99,20 @@ def chart(
         return finish(figure, path)
 
     return picture(plot, f"{ylabel} by {xlabel}", caption)
+
+
+def reliability(predicted: FloatArray, observed: FloatArray, counts: IntArray, what: str) -> Picture:
+    """Shares of right predictions by their probability, with 95% intervals (Wilson) and counts."""
+
+    def draw(axes: Axes) -> None:
+        scale = 1 + 1.96**2 / counts
+        middle = (observed + (scale - 1) / 2) / scale
+        half = 1.96 / scale * np.sqrt(observed * (1 - observed) / counts + (1.96 / counts) ** 2 / 4)
+        axes.plot([0, 1], [0, 1], color="gray", lw=0.8, ls="--")
+        axes.vlines(predicted, middle - half, middle + half, color=ACCENT, lw=1)
+        axes.plot(predicted, observed, "o-", color=ACCENT, ms=4, lw=1, clip_on=False)
+        for x, y, n in zip(predicted, middle - half, counts.tolist(), strict=True):
+            axes.annotate(f"{n:,}", (x, y), (0, -9), textcoords="offset points", ha="center", fontsize=7)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
+
+    return chart(draw, "predicted probability", "share right", what[:1].upper() + what[1:])

@@ -87,9 +87,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         Method that chooses the regularization strength of each group of weights. "implicit" lowers the loss
         on held-out examples along its gradient. "majorize" and "direct" integrate the strengths out and need
         no held-out examples. "grid" tries values that all groups share. None uses `penalty`. "auto" means
-        "implicit"; but it means None if `penalty`, a number for `l1`, or `constraints` is given, for a warm
-        start, for a loss that is not smooth, and with a single example. "implicit" and "direct" need the log
-        loss.
+        "implicit"; but it means None if `penalty`, a number for `l1`, or `constraints` (if there is such a
+        parameter) is given, for a warm start, for a loss that is not smooth, such as "margin" and "ramp", and
+        with a single example. "implicit" and "direct" need the log loss.
     groups : "kind", "single", "separate", or callable
         Groups of weights that share a regularization strength. "kind": one group per type of feature.
         "single": one group for all weights. "separate": one group per weight. A callable takes the name of a
@@ -190,7 +190,8 @@ class StructuredEstimator(FitsOnExecutor, ABC):
     def fit_shards(self, folder: str | os.PathLike[str]) -> Self:
         """Fit the model to a folder of shards, which may be larger than memory.
 
-        Features, labels and the output space come from the folder. Tuning holds out whole shards.
+        Features, labels, weights (also those of `class_weight`) and the output space come from the folder.
+        Tuning holds out whole shards.
 
         Parameters
         ----------

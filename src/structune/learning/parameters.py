@@ -11,13 +11,14 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from structune.errors import DataError
+from structune.files.docstrings import with_inherited
 from structune.running.executors import PreparedRun, Run, make_executor
 
 T = TypeVar("T")
@@ -107,9 +108,13 @@ _OF_RUNS = {
 def parameters(cls: type[T]) -> type[T]:
     """Class decorator: the constructor takes the annotated fields as keyword arguments.
 
-    Fields with ``init=False`` are not arguments.
+    Fields with ``init=False`` are not arguments. The docstring gets entries of base classes that it lacks.
     """
-    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    if made.__doc__:  # python -OO has none
+        names = [each.name for each in fields(made) if each.init]  # type: ignore[arg-type]
+        made.__doc__ = with_inherited(made.__doc__, [base.__doc__ for base in made.__mro__[1:]], names)
+    return made
 
 
 class Parameters:

@@ -10,11 +10,7 @@ from structune.ranking.structure.queries import Ndcg, check_queries, ratio, sort
 
 
 def ndcg(
-    relevance: ArrayLike,
-    scores: ArrayLike,
-    queries: ArrayLike,
-    k: int | None = 10,
-    convention: str = "letor",
+    relevance: ArrayLike, scores: ArrayLike, queries: ArrayLike, k: int | None = 10, convention: str = "letor"
 ) -> NDArray[np.float64]:
     """Compute the NDCG@k of each query with its documents sorted by score, shape (n_queries,).
 

@@ -55,11 +55,6 @@ class Ranker(FeatureEstimator):
         Method that chooses the regularization strength of each group of weights. "auto" means "grid", or None
         if `penalty` is given. "grid" tries 8^-3 .. 8^3, and keeps the value of the highest NDCG@k on held-out
         queries. "majorize" needs no held-out queries; it may drive the weights to 0. None uses `penalty`.
-    groups : {"single", "feature", "prefix"}, callable, or list
-        Groups of weights that share a regularization strength. "single": one group for all weights.
-        "feature": one group per feature (automatic relevance determination). "prefix": one group for features
-        with the same text before ``__`` or ``=``, as in the names of a `ColumnTransformer`. A callable takes
-        the name of a feature and returns the name of its group; a list has one group name per feature.
     penalty : float or dict, optional
         L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. One number, or one
         per group name (1 for other groups). By default the strength is tuned;
@@ -74,16 +69,6 @@ class Ranker(FeatureEstimator):
         Number of cross-validation folds of the queries for tuning="grid", such as 5, or share of the queries
         that it holds out, such as 0.2; by default 2 folds. Or a scikit-learn splitter, or a list of its
         splits.
-    warm_start : bool
-        Start from the weights of the previous fit. Has no effect with a tuner.
-    random_state : int
-        Random seed of the held-out splits.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------

@@ -22,11 +22,7 @@ _PRECISION = 3.0  # of weights
 
 
 def distill(
-    teacher: Teacher,
-    X: Sequence[str],
-    start: RNAFolder | None = None,
-    rounds: int = 3,
-    random_state: int = 0,
+    teacher: Teacher, X: Sequence[str], start: RNAFolder | None = None, rounds: int = 3, random_state: int = 0
 ) -> RNAFolder:
     """Train a folder whose log odds of structures approximate the scores of a teacher.
 

@@ -174,8 +174,7 @@ def read_families(path: Path) -> Callable[[Sequence[Example]], list[str]]:
     for number, text in lines.filled():
         words = [word.strip() for word in text.split("\t")]
         if len(words) != 2 or not all(words):
-            expected = "is not a name and a family separated by a tab"
-            raise lines.refuse(number, f"{shown(text)} {expected}")
+            raise lines.refuse(number, f"{shown(text)} is not a name and a family separated by a tab")
         if families.setdefault(words[0], words[1]) != words[1]:
             raise lines.refuse(number, f"{shown(words[0])} already has another family")
 

@@ -16,23 +16,10 @@ from structune.files.inputs import as_list, checked_length
 from structune.files.models import Arrays, entries, load_shipped, pack_names, unpack_names
 from structune.learning.estimator import BlockEstimator, Blocks, Encoded, in_block
 from structune.learning.parameters import Range, parameters
+from structune.rna import inputs
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
-from structune.rna.inputs import (
-    Draws,
-    LeftOut,
-    Structures,
-    checked_decoding,
-    checked_gamma,
-    checked_gammas,
-    checked_number,
-    checked_outputs,
-    checked_strings,
-    checked_threshold,
-    checked_within,
-    fit_into_space,
-)
 from structune.rna.metrics import Judgement, base_pair_scores, expected_accuracy
 from structune.rna.structure.decoding import knotted
 from structune.rna.structure.rna import OF_KNOTS, OF_SUMS, RNA
@@ -58,21 +45,6 @@ class RNAFolder(BlockEstimator):
         groups of Do, Foo & Ng 2007 (helix stacking, hairpin lengths, dangles, ...). "single": one group for
         all weights. "separate": one group per weight. A callable takes the name of a weight, such as
         ``helix_stacking_ACGU``, and returns the name of its group.
-    penalty : float or dict, optional
-        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
-        precision, that is, the inverse variance, of a Gaussian prior. A dict maps names of groups to numbers;
-        groups that it does not name get 1. By default the strengths are tuned, or 1 without tuning. A value
-        of 0 is allowed only for groups with an `l1` above 0.
-    l1 : float, dict, or "auto"
-        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups of weights, or one per group name (0 for other groups). Numbers
-        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
-        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
-    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
-        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
-        and "direct" need the log loss.
     gamma : float
         Weight of a correct pair in predictions, relative to two correct unpaired bases ("mea") or to a wrong
         pair ("centroid"). A higher value predicts more pairs.
@@ -107,20 +79,6 @@ class RNAFolder(BlockEstimator):
         Model whose weights are the mean of the prior, instead of zero. Weights that the training structures
         do not determine then keep the values of this model. Needs ``loss="log"`` and at least the features of
         this model ("extended" for the pretrained model).
-    cv : float, int, or splitter, optional
-        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
-    warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
-        Has no effect with other tuners.
-    random_state : int
-        Random seed of the held-out splits.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -199,13 +157,13 @@ class RNAFolder(BlockEstimator):
         return self._fit(self._encode_training(X, y, sample_weight, groups))
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
+        rna, left_out, _ = self._rna(), inputs.LeftOut(), inputs.checked_decoding(self.decoding)
         skipped, shard, groups = self._training(rna, left_out, X, y, sample_weight, groups)
         left_out.report()
         return Encoded(rna, shard, groups, {"rna_": rna, "skipped_": skipped})
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[RNAShard, Any]]:
-        rna, left_out, _ = self._rna(), LeftOut(), checked_decoding(self.decoding)
+        rna, left_out, _ = self._rna(), inputs.LeftOut(), inputs.checked_decoding(self.decoding)
         for number, (X, y, *more) in enumerate(blocks()):
             weights, groups, names = [*more, None, None, None][:3]  # files have names of their sequences
             with in_block(number) if names is None else nullcontext():
@@ -218,7 +176,7 @@ class RNAFolder(BlockEstimator):
     def _training(
         self,
         rna: RNA,
-        left_out: LeftOut,
+        left_out: inputs.LeftOut,
         X: Any,
         y: Any,
         sample_weight: Any,
@@ -226,12 +184,12 @@ class RNAFolder(BlockEstimator):
         names: Sequence[str] | None = None,
     ) -> tuple[list[tuple[int, str]], RNAShard, Any]:
         """What is skipped, and examples in the space of the model, encoded, with their groups."""
-        sequences, structures = checked_strings(X, "sequence"), checked_outputs(y)
+        sequences, structures = inputs.checked_strings(X, "sequence"), inputs.checked_outputs(y)
         if not sequences:
             raise DataError("the training set is empty; it needs at least one sequence")
         rna.encode(sequences)  # refuses what is no sequence
         weights = check_weights(sample_weight, len(sequences))
-        examples = fit_into_space(rna, sequences, structures, self.outside, names)
+        examples = inputs.fit_into_space(rna, sequences, structures, self.outside, names)
         shard, start = examples.shard(rna, sequences, weights), left_out.n_examples
         left_out.add(examples, names)
         if groups is not None:
@@ -321,7 +279,7 @@ class RNAFolder(BlockEstimator):
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
     ) -> list[list[str]]:
         """Return the predictions of `predict` for each of `gammas`, in little more time than for one."""
-        return self._accurate(X, gammas, constraints, lonely_pairs, checked_decoding(self.decoding))
+        return self._accurate(X, gammas, constraints, lonely_pairs, inputs.checked_decoding(self.decoding))
 
     def predict_mea(
         self, X: Any, gammas: Iterable[float], constraints: Any = None, lonely_pairs: bool = True
@@ -335,7 +293,7 @@ class RNAFolder(BlockEstimator):
         self._require_probabilities()
         if not lonely_pairs:
             self._refuse_circles("structures without lonely pairs")
-        given = checked_gammas(gammas)
+        given = inputs.checked_gammas(gammas)
 
         def best(rna: RNA, part: RNAShard) -> list[IntArray]:
             return rna.best_mea(self.coef_, part, given, lonely_pairs, decoding)
@@ -373,10 +331,10 @@ class RNAFolder(BlockEstimator):
         and then those in pseudoknots. The model's probabilities are those of nested pairs, so crossing pairs
         get low probabilities. In our tests slightly more known pairs were found, at about the same PPV.
         """
-        checked_gamma(gamma_knots, "gamma_knots")
+        inputs.checked_gamma(gamma_knots, "gamma_knots")
         self._require_probabilities()
         self._refuse_circles("pseudoknots")
-        sequences = checked_strings(X, "sequence")
+        sequences = inputs.checked_strings(X, "sequence")
         given = [None] * len(sequences) if constraints is None else as_list(constraints, "constraints")
         structures = self.predict(sequences, gamma, given)
 
@@ -399,7 +357,7 @@ class RNAFolder(BlockEstimator):
             threshold gives fewer pairs.
         """
         self._require_probabilities()
-        given = checked_strings(rows, "row")
+        given = inputs.checked_strings(rows, "row")
         return consensus(self.pair_probabilities, given, threshold, self.n_jobs).structure
 
     def predict_viterbi(self, X: Any, constraints: Any = None) -> list[str]:
@@ -412,7 +370,7 @@ class RNAFolder(BlockEstimator):
         At 0.5 these are all pairs with a probability above 0.5: the centroid of all structures.
         """
         self._require_probabilities()
-        checked_threshold(threshold)
+        inputs.checked_threshold(threshold)
         return self._folded(
             X, constraints, 1, lambda rna, part: [rna.best_centroid(self.coef_, part, threshold)]
         )[0]
@@ -433,17 +391,19 @@ class RNAFolder(BlockEstimator):
         found = self._ranked(X, n, constraints, within)
         return [list(zip(structures, p.tolist(), strict=True)) for structures, p in found]
 
-    def _ranked(self, X: Any, n: int, constraints: Any, within: float) -> list[tuple[Structures, FloatArray]]:
+    def _ranked(
+        self, X: Any, n: int, constraints: Any, within: float
+    ) -> list[tuple[inputs.Structures, FloatArray]]:
         """The most probable structures of each sequence, and their probabilities."""
         self._require_probabilities()
-        n, within = checked_number(n), checked_within(within, "within", np.inf, "a number >= 0")
+        n, within = inputs.checked_number(n), inputs.checked_within(within, "within", np.inf, "a number >= 0")
         shard, rna, w = self._encode(X, constraints), self._structure, self.coef_
 
-        def fold(part: RNAShard) -> list[tuple[Structures, FloatArray]]:
+        def fold(part: RNAShard) -> list[tuple[inputs.Structures, FloatArray]]:
             log_z, letters = rna.log_partition(w, part), np.split(part.letters, part.offsets[1:-1])
             best = rna.n_best(w, part, n, within)
             return [
-                (Structures(partners, own), np.exp(scores - z))
+                (inputs.Structures(partners, own), np.exp(scores - z))
                 for (partners, scores), z, own in zip(best, log_z, letters, strict=True)
             ]
 
@@ -463,21 +423,21 @@ class RNAFolder(BlockEstimator):
         X, n, constraints
             Sequences, number of structures of each, and constraints as in `predict`.
         """
-        draws = Draws(random_state)
-        generators = [draws.of(sequence) for sequence in checked_strings(X, "sequence")]
+        draws = inputs.Draws(random_state)
+        generators = [draws.of(sequence) for sequence in inputs.checked_strings(X, "sequence")]
         return [list(structures) for structures in self._drawn(X, n, generators, constraints)]
 
     def _drawn(
         self, X: Any, n: int, generators: Sequence[np.random.Generator], constraints: Any
-    ) -> list[Structures]:
+    ) -> list[inputs.Structures]:
         """Structures of each sequence, drawn with their probabilities."""
         self._require_probabilities()
-        n = checked_number(n)
+        n = inputs.checked_number(n)
         shard = self._encode(X, constraints)
 
-        def draw(s: int) -> Structures:
+        def draw(s: int) -> inputs.Structures:
             part = shard.take([s])
-            return Structures(self._structure.sample(self.coef_, part, n, generators[s]), part.letters)
+            return inputs.Structures(self._structure.sample(self.coef_, part, n, generators[s]), part.letters)
 
         return list(make_executor(self.n_jobs).map(draw, range(len(shard))))
 
@@ -535,7 +495,7 @@ class RNAFolder(BlockEstimator):
         self._require_probabilities()
         self._refuse_circles("windows of unpaired bases")
         shard = self._encode([sequence], None if constraints is None else [constraints])
-        return self._structure.unpaired_windows(self.coef_, shard, 0, checked_number(size))
+        return self._structure.unpaired_windows(self.coef_, shard, 0, inputs.checked_number(size))
 
     def log_partition(self, X: Any, constraints: Any = None) -> FloatArray:
         """Compute the log of the sum of exp(score) over the structures of each sequence, (n_sequences,)."""
@@ -550,9 +510,9 @@ class RNAFolder(BlockEstimator):
         """
         self._require_probabilities()
         self._check_fitted()
-        rna, w, sequences = self._structure, self.coef_, checked_strings(X, "sequence")
+        rna, w, sequences = self._structure, self.coef_, inputs.checked_strings(X, "sequence")
         rna.encode(sequences)  # refuses what is no sequence
-        examples = fit_into_space(rna, sequences, checked_outputs(y), "skip")
+        examples = inputs.fit_into_space(rna, sequences, inputs.checked_outputs(y), "skip")
         shard = examples.shard(rna, sequences)
 
         def loss(part: RNAShard) -> FloatArray:
@@ -572,7 +532,7 @@ class RNAFolder(BlockEstimator):
             Sequences and their structures. A structure that the model cannot produce has probability 0, but
             its expected accuracy is still defined.
         """
-        sequences, structures = checked_strings(X, "sequence"), checked_strings(y, "structure")
+        sequences, structures = inputs.checked_strings(X, "sequence"), inputs.checked_strings(y, "structure")
         if len(sequences) != len(structures):
             raise DataError(f"there are {len(structures):,} structures, but {len(sequences):,} sequences")
         self._require_probabilities()
@@ -606,7 +566,7 @@ class RNAFolder(BlockEstimator):
             Known structures in dot-bracket notation. Pairs in pseudoknots count as missed, because `predict`
             predicts none.
         """
-        return float(base_pair_scores(checked_strings(y, "structure"), self.predict(X)).pooled.f1)
+        return float(base_pair_scores(inputs.checked_strings(y, "structure"), self.predict(X)).pooled.f1)
 
     def _each(self, shard: Any, function: Callable[[Any], Iterable[Any]]) -> list[Any]:
         if len(shard) != 1:
@@ -621,7 +581,7 @@ class RNAFolder(BlockEstimator):
     def _encode(self, X: Any, constraints: Any) -> RNAShard:
         self._check_fitted()
         given = None if constraints is None else as_list(constraints, "constraints")
-        return self._structure.encode(checked_strings(X, "sequence"), constraints=given)
+        return self._structure.encode(inputs.checked_strings(X, "sequence"), constraints=given)
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -24,14 +24,7 @@ from structune.plots.figure import (
     put_legend,
     tidy,
 )
-from structune.rna.formats.brackets import (
-    STRANDS,
-    as_partners,
-    bases_of,
-    check_cut,
-    check_strands,
-    largest_nested,
-)
+from structune.rna.formats import brackets
 from structune.rna.metrics import Structure, along_ppv, roc_area
 from structune.running.memory import require_memory
 
@@ -65,12 +58,12 @@ _ASPECT = 0.64  # of a digit
 
 
 def _checked_partners(sequence: str, structure: Structure) -> IntArray:
-    check_strands(sequence)
-    found, n = as_partners(structure), len(bases_of(sequence))
+    brackets.check_strands(sequence)
+    found, n = brackets.as_partners(structure), len(brackets.bases_of(sequence))
     if found.size != n:
         raise DataError(f"the structure has {found.size:,} bases, but the sequence has {n:,}")
-    if isinstance(structure, str) and STRANDS in structure:
-        check_cut(structure, n, sequence.find(STRANDS), "a structure")
+    if isinstance(structure, str) and brackets.STRANDS in structure:
+        brackets.check_cut(structure, n, sequence.find(brackets.STRANDS), "a structure")
     if not found.size:
         raise DataError("an empty sequence cannot be drawn")
     return found
@@ -109,8 +102,8 @@ def arrange(
     sequence: str, structure: Structure, probabilities: Any = None, circular: bool = False
 ) -> Arrangement:
     """Arrange the parts of a drawing; arguments are those of `plot_structure`."""
-    letters, found = bases_of(sequence).upper(), _checked_partners(sequence, structure)
-    n, nick = found.size, sequence.find(STRANDS)
+    letters, found = brackets.bases_of(sequence).upper(), _checked_partners(sequence, structure)
+    n, nick = found.size, sequence.find(brackets.STRANDS)
     if circular and nick >= 0:
         raise DataError("two strands cannot be combined with circular=True")
     certainty = None
@@ -119,7 +112,7 @@ def arrange(
         if certainty.ndim == 2:
             paired = certainty[np.arange(n), found]
             certainty = np.where(found >= 0, paired, np.clip(1 - certainty.sum(axis=1), 0, 1))
-    nested = largest_nested(found)
+    nested = brackets.largest_nested(found)
     xy, side = _turned(layout(nested, circular, nick), nested)
     bases = np.arange(n)
     first = bases[(bases != nick - 1) & (circular | (bases < n - 1))]
@@ -378,15 +371,14 @@ def plot_pair_probabilities(
     StructuneError
         matplotlib is not installed, the structure is malformed, or the arguments differ in length.
     """
-    letters = bases_of(sequence)
+    letters = brackets.bases_of(sequence)
     n = len(letters)
     table = _checked_probabilities(probabilities, n)
     if not n or table.ndim == 1:
-        expected = "expected a matrix for at least one base"
-        raise DataError(f"probabilities have shape {table.shape}, {expected}")
+        raise DataError(f"probabilities have shape {table.shape}, expected a matrix for at least one base")
     found = None if structure is None else _checked_partners(sequence, structure)
     plot = DotPlot(path, letters, letters)
-    if (nick := sequence.find(STRANDS)) >= 0:
+    if (nick := sequence.find(brackets.STRANDS)) >= 0:
         for draw in (plot.axes.axhline, plot.axes.axvline):
             draw(nick + 0.5, color="0.7", linewidth=0.8, zorder=1)
     plot.axes.plot([0.5, n + 0.5], [0.5, n + 0.5], color="0.7", linewidth=0.8, zorder=1)

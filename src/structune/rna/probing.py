@@ -274,10 +274,7 @@ class ReactivityModel:
 
 
 def deigan_log_odds(
-    reactivities: Any,
-    slope: float = _SLOPE,
-    intercept: float = _INTERCEPT,
-    sequence: str | None = None,
+    reactivities: Any, slope: float = _SLOPE, intercept: float = _INTERCEPT, sequence: str | None = None
 ) -> FloatArray:
     """Compute log odds of bases to be paired from pseudo-energies (Deigan et al. 2009); 0 for missing values.
 

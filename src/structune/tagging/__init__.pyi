@@ -1,3 +1,6 @@
+from .confidence import Confidence as Confidence
+from .confidence import Reliability as Reliability
+from .confidence import Span as Span
 from .conll import ConllData as ConllData
 from .conll import SkippedLinesWarning as SkippedLinesWarning
 from .conll import read_conll as read_conll
@@ -9,6 +12,9 @@ from .data.conll2000 import load_conll2000 as load_conll2000
 from .data.hmm import hmm_attributes as hmm_attributes
 from .data.hmm import hmm_groups as hmm_groups
 from .data.hmm import simulate_hmm as simulate_hmm
+from .explain import Contribution as Contribution
+from .explain import Explanation as Explanation
+from .explain import TokenExplanation as TokenExplanation
 from .features.attributes import AttributeTable as AttributeTable
 from .features.templates import Boundary as Boundary
 from .features.templates import Conjunction as Conjunction
@@ -22,6 +28,7 @@ from .features.templates import conll2000_templates as conll2000_templates
 from .features.templates import extract as extract
 from .features.templates import parse_template as parse_template
 from .features.templates import parse_templates as parse_templates
+from .features.templates import read_templates as read_templates
 from .features.templates import symbol_templates as symbol_templates
 from .features.templates import text_templates as text_templates
 from .features.templates import window as window
@@ -32,6 +39,10 @@ from .metrics import segment_counts as segment_counts
 from .metrics import segment_scheme as segment_scheme
 from .metrics import segment_scores as segment_scores
 from .metrics import token_scores as token_scores
+from .reviews import LearningCurve as LearningCurve
+from .reviews import Review as Review
+from .reviews import Suspect as Suspect
+from .reviews import review as review
 from .segment_tagger import SegmentTagger as SegmentTagger
 from .structure.chain import Chain as Chain
 from .structure.labels import ForbiddenLabelsWarning as ForbiddenLabelsWarning

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from structune.errors import DataError
 from structune.files.looks_like import HEAD, looks_like
+from structune.tagging.annotated import ANNOTATED
 
 AUTO = "auto"  # have a look
 TAB = "\t"
@@ -62,10 +63,13 @@ class Layout:
     header: bool = False  # the first line has names of columns, and is skipped
     even: bool = False  # whether all rows must have the same number of columns
     kept: str | None = None  # the separator, if another look might find another
+    annotated: str = ""  # the format of texts that are no columns, but have annotations
 
     @property
     def written(self) -> str:
         """Column separator for writing: a space, unless tabs may be needed."""
+        if self.annotated:
+            return TAB  # labels may have spaces
         if self.names and self.separator is not None:
             return self.separator
         return " " if self.kept in (None, "whitespace") else self.kept
@@ -94,6 +98,8 @@ def layout_of(
     mark = None if metadata else comment or None
     lines = [line for line in _LINE.split(head) if mark is None or not line.startswith(mark)]
     if is_open and (found := foreign(lines)):
+        if found in ANNOTATED:
+            return Layout(annotated=found)
         raise DataError(
             f"{name} looks like {found}, not like a column file with one token per line. If it has columns, "
             "use --separator tab or --separator whitespace (in Python separator='\\t' or None)"
@@ -326,7 +332,7 @@ def foreign(lines: Sequence[str]) -> str | None:
     found = looks_like(head.text[:HEAD])
     if found is not None and found in _NEEDS and _NEEDS[found](head):
         if found != "CSV":
-            return found
+            return f"{found} (use --encoding utf-16)" if found == "UTF-16 text" else found
         if head.has(r"\"[^\"\n]*\""):
             return "CSV (save it with tabs and without quotes)"
         return f"CSV (use --separator '{max(',;', key=head.rows[0].count)}', or save it with tabs)"
@@ -343,7 +349,7 @@ def _by(pattern: str) -> _Test:
 
 
 def _is_markup(head: _Head) -> bool:
-    begins = head.has(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<")
+    begins = head.has(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<|\A<\w[^\s>]*>(?:\n\s*)?<\w[^\s>]*>[^<\n]*<")
     return begins or (len(head.widths) > 1 and head.has(r"</[\w:.-]+>"))
 
 

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -20,17 +21,21 @@ from numpy.typing import NDArray
 from structune.errors import DataError, ModelFileError, warn
 from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, plural, save, source_name
-from structune.running.memory import batch_memory
+from structune.running.memory import batch_memory, batches
 from structune.structure import place_of
+from structune.tagging.annotated import NAME_ENCODING, Example, read_annotated
+from structune.tagging.annotated import told as told_of
 from structune.tagging.column_look import AUTO, COLUMNS, METADATA, TAB, Layout, layout_of
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.features.templates import (
     Template,
     extract,
     parse_templates,
+    read_templates,
     symbol_templates,
     text_templates,
 )
+from structune.tagging.schemes import SCHEMES, Pairs, converted, detect_scheme, pairs_of
 
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning
@@ -70,6 +75,8 @@ class ConllData:
         Name of the file.
     separator : str
         Column separator for writing: a tab if values contain spaces or are empty.
+    between : tuple of (int, bytes), optional
+        Of CoNLL-U files to label: lines that are no tokens, each with the number of tokens before it.
     """
 
     columns: dict[str, list[str]]
@@ -77,6 +84,7 @@ class ConllData:
     lines: NDArray[np.int64] | None = None
     name: str = ""
     separator: str = " "
+    between: tuple[tuple[int, bytes], ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if np.any(self.lengths < 1):
@@ -155,12 +163,17 @@ def read_conll(
     columns: Sequence[str] | None = ("w", "pos", "y"),
     separator: str | None = AUTO,
     comment: str | None = AUTO,
+    encoding: str | None = None,
 ) -> ConllData:
-    r"""Read a CoNLL column file in UTF-8, compressed or not.
+    r"""Read a CoNLL column file, or texts with annotations, compressed or not.
 
     Blank lines, and lines that start with ``-DOCSTART-``, end a sentence. The first lines are inspected to
     detect CoNLL-U, lines such as ``# sent_id = 1`` before a sentence, and a header with names of columns.
     Skipped lines are reported by a warning.
+
+    Annotated texts have two columns, of tokens and labels. They are detected, too: JSON or JSON lines with
+    spans of characters (spaCy, Doccano, Label Studio), whose labels become BIO, and XML with tagged fields
+    (parserator). With one column, spans are ignored, and JSON records need none.
 
     Parameters
     ----------
@@ -175,19 +188,22 @@ def read_conll(
         are detected from the first lines, and all lines must have the same number of columns.
     comment : str or None
         Text that starts lines to skip, such as ``"# "``; None skips no lines. By default it is detected.
+    encoding : str, optional
+        Encoding of a path or binary file object, such as ``"latin-1"``; by default UTF-8.
 
     Raises
     ------
     DataError
-        A line has too few columns or bytes that are not UTF-8 (the message names the line). Or the file has
-        no tokens or another format. Or it can be read in two ways, and `separator` or `comment` must decide.
+        A line has too few columns or bytes that do not fit the encoding (the message names the line). Or the
+        file has no tokens or another format. Or it can be read in two ways, and `separator` or `comment` must
+        decide. Or spans overlap, or do not fit their text.
 
     Warns
     -----
     SkippedLinesWarning
         Lines were skipped, or CoNLL-U was detected.
     """
-    return next(read_conll_blocks(source, columns, separator, comment, n_lines=ALL))
+    return next(read_conll_blocks(source, columns, separator, comment, n_lines=ALL, encoding=encoding))
 
 
 def read_conll_blocks(
@@ -196,19 +212,21 @@ def read_conll_blocks(
     separator: str | None = AUTO,
     comment: str | None = AUTO,
     n_lines: int = 1 << 20,
+    encoding: str | None = None,
 ) -> Iterator[ConllData]:
     """Read a column file block by block: an iterator of `ConllData`, for files that are larger than memory.
 
     Parameters
     ----------
-    source, columns, separator, comment
+    source, columns, separator, comment, encoding
         As for `read_conll`.
     n_lines : int
-        Smallest number of lines of a block, at least 1. A block ends at the end of a sentence.
+        Smallest number of lines (tokens of annotated texts) of a block, at least 1. A block ends at the end
+        of a sentence.
     """
     if n_lines < 1:
         raise DataError(f"n_lines={n_lines}: expected at least 1")
-    read = ColumnLines(source, columns, separator, comment)
+    read = ColumnLines(source, columns, separator, comment, encoding=encoding)
     read.tell_numbers(read.columns[0] if read.columns else "id", "Name this column id with columns=")
     yield from read.blocks(min(n_lines, ALL))
 
@@ -259,6 +277,23 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
     return "".join(f"{sentence}\n\n" for sentence in sentences)
 
 
+def conllu_text(data: ConllData, labels: Sequence[list[str]], probabilities: Any = None) -> str:
+    """CoNLL-U as it was read, with other labels in their column, and probabilities in MISC."""
+    columns = data.columns | {"[label]": list(chain.from_iterable(labels))}
+    if probabilities is not None:
+        shown = zip(columns["[misc]"], chain.from_iterable(probabilities), strict=True)
+        columns["[misc]"] = ["|".join([misc] * (misc != "_") + [f"Probability={p}"]) for misc, p in shown]
+    lines = list(map("\t".join, zip(*columns.values(), strict=True)))
+    texts, done = list[str](), 0
+    for n_before, line in data.between or ():
+        try:
+            texts += [*lines[done:n_before], line.decode()]
+        except UnicodeDecodeError:
+            raise DataError(f"{data.name}: the line {line!r} is not UTF-8 text. {NAME_ENCODING}") from None
+        done = n_before
+    return "\n".join([*texts, ""])
+
+
 class SkippedLinesWarning(UserWarning):
     """A file was read as CoNLL-U, lines of it were skipped, or token numbers restart without a blank line."""
 
@@ -278,8 +313,9 @@ class ColumnLines:
         comment: str | None = AUTO,
         preferred: str | None = None,
         layout: Layout | None = None,
+        encoding: str | None = None,
     ) -> None:
-        self.name = source_name(source)
+        self.name, self._is_text = source_name(source), encoding is not None or _is_text(source)
         self.columns = None if columns is None else list(columns)
         if self.columns is not None and (
             not self.columns or len(set(self.columns)) != len(self.columns) or isinstance(columns, str)
@@ -287,8 +323,13 @@ class ColumnLines:
             raise DataError(f"columns={columns!r}: expected a list of distinct names")
         self.tells_comments = False  # which nobody asked to skip
         self.n_columns = 0  # of the last line that was read
+        self.between = list[tuple[int, bytes]]()  # other lines of a block, each with the tokens before it
         self._skipped, self._head = Counter[str](), b""
         self._pieces = line_blocks(source, _PIECE)
+        if encoding is not None:
+            if _is_text(source):
+                raise DataError(f"{self.name}: encoding={encoding!r} needs a path or a binary file")
+            self._pieces = _recoded(self._pieces, encoding, self.name)
         self._is_new = layout is None
         if layout is not None:
             self.layout = layout
@@ -310,6 +351,9 @@ class ColumnLines:
     def blocks(self, n_lines: int) -> Iterator[ConllData]:
         """The sentences, in blocks of at least `n_lines` lines, up to the end of a sentence."""
         separator = None
+        if self.layout.annotated:
+            yield from self._annotated(n_lines)
+            return
         try:
             for columns, lengths, lines in self._sentences(n_lines):
                 if separator is None:
@@ -318,10 +362,34 @@ class ColumnLines:
                     )
                     separator = TAB if needs_tabs else self.layout.written
                 yield ConllData(columns, np.array(lengths), np.array(lines), self.name, separator)
+                self.between.clear()
         except DataError as error:
             raise named_by_look(error, self._head, COLUMNS) from None
         if separator is None:
             raise DataError(f"{self.name}: the file has no tokens")
+
+    def _annotated(self, n_lines: int) -> Iterator[ConllData]:
+        """The tokens and labels of annotated texts, in blocks of at least so many tokens."""
+        names = self.columns or ["c0", "c1"]
+        if len(names) > 2:
+            told = f"{len(names)} columns are needed ({', '.join(names)})"
+            raise DataError(f"{self.name} has annotated texts, with tokens and labels only, but {told}")
+        has_labels, n_found = len(names) > 1, 0
+        for block in batches(self._examples(has_labels), lambda example: len(example[0]), n_lines, n_lines):
+            tokens, labels, lines = zip(*block, strict=True)
+            flat = [list(chain.from_iterable(each)) for each in (tokens, labels)]
+            lengths, n_found = np.array(list(map(len, tokens))), n_found + len(block)
+            columns = dict(zip(names, flat, strict=False))
+            yield ConllData(columns, lengths, np.repeat(lines, lengths), self.name, self.layout.written)
+        if not n_found:
+            raise DataError(f"{self.name}: no text has {'labels' if has_labels else 'words'}")
+
+    def _examples(self, has_labels: bool) -> Iterator[Example]:
+        """The annotated texts, and a warning of what was skipped after the last."""
+        look, counts = self.layout.annotated, self._skipped
+        yield from read_annotated(self._pieces, self.name, look, has_labels, self._is_text, counts)
+        if (told := told_of(counts)) and self._is_new:
+            warn(f"{self.name}: {told}", SkippedLinesWarning)
 
     def _sentences(self, n_lines: int) -> Iterator[tuple[dict[str, list[str]], array[int], array[int]]]:
         """The strings of each column, the tokens of each sentence, and the line of each token."""
@@ -350,11 +418,13 @@ class ColumnLines:
                     is_metadata = layout.metadata and not length and line[:1] == b"#" and _is_metadata(line)
                     if is_metadata or (comment and line.startswith(comment)):
                         skipped["comment"] += 1
+                        self.between.append((len(lines), line))
                         continue
                     is_blank = not line.strip() or line.startswith(_DOCSTART)
                 if is_numbered and not is_blank:
                     if joint := _JOINT.match(line):
                         skipped[joint[1].decode()] += 1
+                        self.between.append((len(lines), line))
                         continue
                     # Numbers that begin again at 0 or 1 begin a sentence, even without a blank line.
                     found, previous = _FIRST_NUMBER.match(line), number
@@ -362,6 +432,7 @@ class ColumnLines:
                     begins = length > 0 and 0 <= number <= min(previous, 1)
                     skipped["joined"] += begins
                 if length and (is_blank or (begins and names)):
+                    self.between.append((len(lines), b""))
                     lengths.append(length)
                     length = 0
                     if line_number >= last:
@@ -381,12 +452,13 @@ class ColumnLines:
                 try:
                     flat += map(texts.__getitem__, fields)
                 except UnicodeDecodeError as error:
-                    what = f"the bytes {error.object!r} are not UTF-8 text"
+                    what = f"the bytes {error.object!r} are not UTF-8 text. {NAME_ENCODING}"
                     raise DataError(f"{self.name}:{line_number}: {what}") from error
                 lines.append(line_number)
                 length += 1
             before = line_number
         if length:
+            self.between.append((len(lines), b""))
             lengths.append(length)
         self._tell()
         if lengths:
@@ -475,12 +547,43 @@ class ColumnLines:
             warn(f"{self.name}: the first column, read as {column!r}, contains token numbers. {advice}")
 
 
+def _recoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Whole lines in UTF-8, from pieces in another encoding."""
+    try:
+        decoder, rest, n_lines = codecs.getincrementaldecoder(encoding)(), "", 0
+        decoder.decode(b"").encode()  # no text comes from codecs such as base64
+    except (LookupError, ValueError, AttributeError, TypeError, AssertionError):
+        raise DataError(f"encoding={encoding!r} is unknown. Give one such as utf-16 or latin-1") from None
+    for piece in chain(pieces, [b""]):
+        state = decoder.getstate()
+        try:
+            text = rest + decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            decoder.setstate(state)
+            decoder.errors = "replace"
+            before = rest + decoder.decode(piece, final=not piece).partition("\ufffd")[0]
+            n_lines += len(f"{before}.".encode().splitlines())
+            what = f"the bytes {error.object[error.start : error.end]!r} are not {encoding} text"
+            raise DataError(f"{name}:{n_lines}: {what}. {NAME_ENCODING}") from None
+        except UnicodeError as error:  # there is no mark of the byte order
+            raise DataError(f"{name}: {error}. Name another encoding, such as {encoding}-le") from None
+        end = text.rfind("\n") + 1 if piece else len(text)
+        data, rest = text[:end].encode(errors="surrogatepass"), text[end:]
+        n_lines += len(data.splitlines())
+        if data:
+            yield data
+
+
 class _Texts(dict[bytes, str]):
     """Each distinct field as text, in memory once."""
 
     def __missing__(self, field: bytes) -> str:
         text = self[field] = field.decode()
         return text
+
+
+def _is_text(source: Source) -> bool:
+    return not isinstance(source, str | os.PathLike) and isinstance(source.read(0), str)
 
 
 def _bytes(text: str | None) -> bytes | None:
@@ -512,6 +615,7 @@ class Reader:
     # of the training data: a look at other files might find others
     separator: str | None = None
     comment: str | None = None
+    scheme: str | None = None  # that labels are converted from
 
     @classmethod
     def of_header(cls, header: Any, path: Any) -> Self:
@@ -519,8 +623,8 @@ class Reader:
         try:
             columns = tuple(header["columns"])
             templates = tuple(map(str, parse_templates(header["templates"])))
-            told = [header.get(name) for name in ("separator", "comment")]
-            if not all(isinstance(text, str | None) for text in told):
+            told = [header.get(name) for name in ("separator", "comment", "scheme")]
+            if not all(isinstance(text, str | None) for text in told) or told[2] not in (None, *SCHEMES):
                 raise TypeError
         except (KeyError, TypeError, AttributeError, DataError):
             raise ModelFileError(
@@ -547,7 +651,8 @@ class Reader:
                 f"{data.place(sentence, token)}: the label is empty. Give each token a label, or choose the "
                 "columns with --columns, the label last"
             )
-        return data.sentences(self.columns[-1])
+        labels = data.sentences(self.columns[-1])
+        return labels if self.scheme is None else converted(labels, self.scheme)
 
     def read_labelled(self, source: Any, reading: Format) -> Iterator[ConllData]:
         """Read a file with a label column in blocks of sentences."""
@@ -558,6 +663,8 @@ class Reader:
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """Read a file with all its columns; `token` is the memory of a token, in bytes."""
         read = self._open(source, None, reading)
+        if read.layout.annotated:
+            read.columns = [self.columns[0]]  # labels may be wrong, or cut tokens
         return self._told(self._renamed(read, _n_lines(token)), read)
 
     def _told(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
@@ -580,14 +687,17 @@ class Reader:
                     f"({', '.join(names)})"
                 )
             called = dict(zip(_places(names, read), names, strict=True))
+            between, known, label = None, read.layout.names, self.columns[-1]
+            if {label, "misc"} <= set(known[1:]) - set(names):
+                between = tuple(read.between)
+                called |= {known.index(label): "[label]", known.index("misc"): "[misc]"}
             renamed = {called.get(k, f"[{k}]"): values for k, values in enumerate(found)}
-            yield replace(data, columns=renamed)
+            yield replace(data, columns=renamed, between=between)
 
     def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
         comment = self.comment if reading.comment is None else reading.comment
-        read = ColumnLines(
-            source, columns, _or_auto(reading.separator), _or_auto(comment), preferred=self.separator
-        )
+        marks = _or_auto(reading.separator), _or_auto(comment)
+        read = ColumnLines(source, columns, *marks, self.separator, encoding=reading.encoding)
         read.tells_comments = reading.comment is None and bool(comment)
         read.tell_numbers(self.columns[0], f"The model expects the columns {', '.join(self.columns)}")
         return read
@@ -595,7 +705,7 @@ class Reader:
     def header(self) -> dict[str, Any]:
         """What is stored in the model file."""
         found = {"columns": list(self.columns), "templates": list(self.templates)}
-        told = {"separator": self.separator, "comment": self.comment}
+        told = {"separator": self.separator, "comment": self.comment, "scheme": self.scheme}
         return found | {name: value for name, value in told.items() if value is not None}
 
 
@@ -609,7 +719,7 @@ def read_training(
     def all_blocks() -> Iterator[ConllData]:
         yield from blocks
         for path in paths[1:]:
-            other, more, layout = _open_training(path, learning, n_lines)
+            other, more, layout = _open_training(path, replace(learning, templates=None), n_lines)
             layouts.append(layout)
             if other.columns != reader.columns:
                 raise DataError(
@@ -620,15 +730,26 @@ def read_training(
 
     def again() -> Iterator[ConllData]:
         for path, layout in zip(paths, layouts, strict=True):
-            yield from ColumnLines(path, reader.columns, layout=layout).blocks(n_lines)
+            read = ColumnLines(path, reader.columns, layout=layout, encoding=learning.encoding)
+            yield from read.blocks(n_lines)
 
-    return reader, all_blocks(), again
+    # The scheme of the labels is known once all have been read.
+    pairs, kept = Pairs(), list[ConllData]()
+    for data in all_blocks():
+        pairs |= pairs_of(reader.labels(data))
+        if n_lines == ALL:
+            kept.append(data)
+    if scheme := detect_scheme(pairs):
+        warn(f"{paths[0]}: the labels are {scheme} and are converted to {SCHEMES[scheme]}")
+        reader = replace(reader, scheme=scheme)
+    return reader, iter(kept) if n_lines == ALL else again(), again
 
 
 def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader, Iterator[ConllData], Layout]:
     """A reader for a file, its sentences block by block, and how they are laid out."""
     given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
-    read = ColumnLines(path, given, _or_auto(learning.separator), _or_auto(learning.comment))
+    marks = _or_auto(learning.separator), _or_auto(learning.comment)
+    read = ColumnLines(path, given, *marks, encoding=learning.encoding)
     # CoNLL-U has ten columns of which a tagger needs two: words, and the universal parts of speech.
     if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
@@ -647,10 +768,11 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     if len(names) < 2:
         raise DataError(f"{path}: there is {len(names)} column, but at least 2 are needed, the label last")
     inputs = dict(zip(names[:-1], first.columns.values(), strict=False))  # the label is left out
-    templates = parse_templates(learning.templates) if learning.templates else default_templates(inputs)
+    templates = given_templates(learning.templates or "", list(inputs)) or default_templates(inputs)
     # A later file may have no value with a space, by which a look would tell tabs: the model keeps the
     # answer.
-    kept = TAB if first.separator == TAB and not read.layout.names else read.layout.kept
+    is_open = not (read.layout.names or read.layout.annotated)
+    kept = TAB if first.separator == TAB and is_open else read.layout.kept
     reader = Reader(tuple(names), tuple(map(str, templates)), kept, learning.comment)
     named = (
         replace(data, columns=dict(zip(names, data.columns.values(), strict=True)))
@@ -695,6 +817,19 @@ def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:
             f"among {', '.join(names)}. Make a file with the model's columns"
         )
     return [names.index("form")]
+
+
+def given_templates(text: str, columns: Sequence[str]) -> list[Template]:
+    """Templates from a text or the file of that name; none for no text."""
+    try:
+        templates = parse_templates(text)
+    except DataError as error:
+        if os.path.isfile(text):
+            return read_templates(text, columns)
+        raise DataError(f"{error}, or a file of templates") from None
+    if os.path.isfile(text):
+        raise DataError(f"{text!r} is a template and a file. Rename the file")
+    return templates
 
 
 def default_templates(inputs: Mapping[str, Sequence[str]]) -> list[Template]:

@@ -29,14 +29,42 @@ class LabelPredictions(StructuredEstimator):
 
     classes_: list[str]  # labels of the structure's marginals
 
+    @abstractmethod
+    def _keep_chain(self, chain: Any) -> None:
+        """Keep the structure of the model."""
+
+    def _drop_unused(self, n_pairs: int) -> None:
+        """If weights were to become zero, take away pairs of weight 0, and attributes and groups left empty.
+
+        Predictions stay what they are, and the file gets small. Weights after the first `n_pairs` stay.
+        """
+        if not self.l1_.any() and not any(record["stage"] == "relevance" for record in self.history_[-1:]):
+            return
+        whole: Any = self._structure
+        groups = self._weight_groups(whole)
+        which = np.ones(whole.n_weights, dtype=bool)
+        which[:n_pairs] = self.coef_[:n_pairs] != 0.0
+        chain, kept = whole.keep(which)
+        # Groups that are left empty go, with their hyperparameters and their part of the history.
+        sizes = np.bincount(groups.index[kept], minlength=len(groups))
+        used = np.flatnonzero(sizes)
+        self._keep_chain(chain)
+        self.coef_ = self.coef_[kept]
+        self.penalty_, self.l1_ = self.penalty_[used], self.l1_[used]
+        self.group_names_ = tuple(groups.names[g] for g in used.tolist())
+        self.group_sizes_ = sizes[used]
+        for record in self.history_:
+            if "log_precision" in record:
+                record["log_precision"] = np.array(record["log_precision"])[used].tolist()
+
     @property
     def _predicting(self) -> Any:
         """The structure as predictions have it."""
         return self._structure
 
     @abstractmethod
-    def _encode(self, X: Any) -> tuple[Any, IntArray]:
-        """The sequences that have tokens, and the lengths of all."""
+    def _encode(self, X: Any, *given: Any) -> tuple[Any, IntArray]:
+        """The sequences that have tokens, with known labels if these are given, and the lengths of all."""
 
     @abstractmethod
     def _labelled(self, output: IntArray) -> list[str]:
@@ -53,10 +81,11 @@ class LabelPredictions(StructuredEstimator):
         self._require_probabilities()
         return self._marginals(X)
 
-    def _marginals(self, X: Any) -> list[list[dict[str, float]]]:
+    def _marginals(self, X: Any, *given: Any) -> list[list[dict[str, float]]]:
         """The same, whatever loss was minimised."""
-        shard, lengths = self._encode(X)
-        rows = self._predicting.marginals(self.coef_, shard).tolist()
+        shard, lengths = self._encode(X, *given)
+        within = {"within": True} if given else {}
+        rows = self._predicting.marginals(self.coef_, shard, **within).tolist()
         return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
@@ -67,11 +96,15 @@ class LabelPredictions(StructuredEstimator):
         CapabilityError
             The model was not fitted with the log loss.
         """
+        return self._nbest(X, n)
+
+    def _nbest(self, X: Any, n: int, *given: Any) -> list[list[tuple[list[str], float]]]:
         self._require_probabilities()
         check_number("n", n, Range(1, whole=True))
-        shard, lengths = self._encode(X)
-        log_z = self._predicting.log_partition(self.coef_, shard)
-        best = self._predicting.n_best(self.coef_, shard, n)
+        shard, lengths = self._encode(X, *given)
+        within = {"within": True} if given else {}
+        log_z = self._predicting.log_partition(self.coef_, shard, **within)
+        best = self._predicting.n_best(self.coef_, shard, n, **within)
         found = (
             [
                 (self._labelled(output), float(p))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from structune.cli.fields import option
+from structune.cli.fields import jobs_option, option, quiet_option
 
 
 @dataclass(frozen=True)
 class Format:
-    """How the lines of column files are read."""
+    """How files are read."""
 
     separator: str | None = option(
         None,
@@ -20,6 +21,9 @@ class Format:
         None,
         help="Skip lines that begin with this text; an empty text skips no lines. By default, comments of "
         "CoNLL-U and lines such as '# sent_id = 1' before a sentence are skipped.",
+    )
+    encoding: str | None = option(
+        None, help="Encoding of the files, such as latin-1 or utf-16. UTF-8 by default. Output is UTF-8."
     )
 
 
@@ -36,7 +40,8 @@ class Learning(Format):
     templates: str | None = option(
         None,
         panel="Model",
-        help="Feature templates, such as 'w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape'. The default depends "
+        help="Feature templates, such as 'w[-2..2] w[-1]|w[0] w[0].suffix3 w[0].shape', or a file of these, "
+        "or a template file of CRF++ or Wapiti. The default depends "
         "on the columns. It has windows of 5 tokens, pairs of neighbors, triples (not of the first column) "
         "and the ends of the sentence. If the first column has words and not only single letters, it adds "
         "their lower case, shapes, prefixes and suffixes, and pairs of words and other columns.",
@@ -56,3 +61,20 @@ class Top:
     """How many weights are shown."""
 
     top: int = option(20, min=1, help="Number of largest and of smallest weights to show.", panel="Output")
+
+
+@dataclass(frozen=True)
+class Explaining(Format):
+    """What is explained."""
+
+    sentences: int = option(3, min=1, help="Number of first sentences to explain.", panel="Output")
+
+
+@dataclass(frozen=True)
+class Reviewing(Learning):
+    """How a tagger is cross-validated, and what is shown."""
+
+    folds: int = option(5, min=2, help="Number of random folds.", panel="Evaluation")
+    report: Path | None = option(None, help="Write a report to this .html file.", panel="Output")
+    jobs: int = jobs_option()
+    quiet: bool = quiet_option()

@@ -23,7 +23,6 @@ _MOST_DRAWN, _MOST_TOKENS, _MOST_RANKS = 20, 300, 5  # sentences, their tokens, 
 _MOST_UNSURE, _N_AROUND, _LONGEST = 50, 3, 24  # rows, tokens of context on each side, and letters of each
 _MOST_SEGMENTS, _MOST_LABELS = 200, 100
 _SURE, _UNSURE = 0.995, 0.8
-_BIO = {"S": "B", "E": "I"}  # first letters of labels in BIOES and in BIO
 
 
 class LabelReport(Predictions):
@@ -33,8 +32,6 @@ class LabelReport(Predictions):
 
     def __init__(self, model: Any) -> None:
         self.has_probabilities: bool = model.has_probabilities
-        # models of segments give probabilities of labels in BIO, whatever they write
-        self._is_bioes = getattr(model, "scheme_", "") == "bioes"
         self._scheme = segment_scheme(model.classes_)
         self._n_sentences, self._counts, self._types = 0, Counter[str](), Counter[str]()
         self._sums, self._probabilities = defaultdict[str, float](float), Probabilities()
@@ -57,14 +54,13 @@ class LabelReport(Predictions):
         self, sentence: int, tokens: Sequence[str], labels: Sequence[str], rows: Sequence[dict[str, float]]
     ) -> list[float]:
         """Count the probabilities of the labels of a sentence, and keep the lowest; returns them."""
-        called = [_BIO.get(k[0], k[0]) + k[1:] for k in labels] if self._is_bioes else labels
-        shares = [row[label] for label, row in zip(called, rows, strict=True)]
+        shares = [row[label] for label, row in zip(labels, rows, strict=True)]
         self._probabilities.add(shares)
         least = []
         for t, (label, share) in enumerate(zip(labels, shares, strict=True)):
             self._sums[label] += share
             if share < _SURE:
-                other, second = max((p, k) for k, p in rows[t].items() if k != called[t])[::-1]
+                other, second = max((p, k) for k, p in rows[t].items() if k != label)[::-1]
                 around = range(max(t - _N_AROUND, 0), min(t + _N_AROUND + 1, len(tokens)))
                 context = " ".join(shortened(tokens[k], _LONGEST) for k in around)
                 least.append((share, sentence, t, tokens[t], label, other, second, context))
@@ -153,8 +149,6 @@ class LabelReport(Predictions):
 
     def _unsure_blocks(self) -> Iterator[Block]:
         told = f"The tokens whose predicted label has the lowest probability, at most {_MOST_UNSURE}."
-        if self._is_bioes:
-            told += " The probabilities are those of labels in BIO, with B for S and I for E."
         yield Text(told)
         rows = [
             (token, label, other, context, f"{share:.3f}", f"{second:.3f}", f"{s + 1:,}", f"{t + 1:,}")

@@ -8,19 +8,24 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
+import click
 from rich.table import Table
 
+from structune.cli.files import binary_source
 from structune.cli.terminal import filled, new_table, print_tables
 from structune.errors import warn
 from structune.files.models import check_class
 from structune.files.text import some_of
+from structune.tagging.confidence import confidences, has_segments, reliabilities, reliability_section
 from structune.tagging.conll import ConllData, Reader
 from structune.tagging.crfsuite import load_either
+from structune.tagging.explain import explain
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
 from structune.tagging.tagger import SequenceTagger
 
 if TYPE_CHECKING:
     from structune.html_reports.page import Block, Section
+    from structune.tagging.options import Explaining
 
 
 Labels = Sequence[Sequence[str]]
@@ -38,19 +43,27 @@ class TaggingScores:
     segments: Scores | None
     scheme: str | None
     sentences: tuple[Labels, Labels, Labels]  # tokens, labels, and predicted labels
+    model: Any
+    blocks: Sequence[tuple[Reader, ConllData]]
 
     @classmethod
     def of_blocks(cls, model: Any, blocks: Iterable[tuple[Reader, ConllData]]) -> Self:
         """Compare predictions with labels."""
-        tokens, true, predicted = [], [], []
+        tokens, true, predicted, blocks = [], [], [], list(blocks)
         for reader, data in blocks:
             tokens += data.sentences(reader.columns[0])
             true += reader.labels(data)
             predicted += model.predict(reader.attributes(data))
         _tell_unknown(model.classes_, {*chain.from_iterable(true)})
-        scheme = segment_scheme({*model.classes_, *chain.from_iterable(true)})
+        return cls.of((tokens, true, predicted), model, blocks)
+
+    @classmethod
+    def of(cls, sentences: tuple[Labels, Labels, Labels], model: Any = None, blocks: Any = ()) -> Self:
+        """Compare labels with predicted ones."""
+        _, true, predicted = sentences
+        scheme = segment_scheme({*getattr(model, "classes_", ()), *chain(*true, *predicted)})
         segments = segment_scores(true, predicted) if scheme else None
-        return cls(token_scores(true, predicted), segments, scheme, (tokens, true, predicted))
+        return cls(token_scores(true, predicted), segments, scheme, sentences, model, blocks)
 
     def tables(self) -> list[Table]:
         tables = [_scores_table("Tokens", "label", self.tokens)]
@@ -67,7 +80,14 @@ class TaggingScores:
         }
 
     def sections(self) -> Iterator[Section]:
-        return error_sections(*self.sentences)
+        sure = None
+        if self.model.has_probabilities:
+            blocks = (confidences(self.model, reader.attributes(data)) for reader, data in self.blocks)
+            found = list(chain.from_iterable(blocks))
+            sure = [one.tokens for one in found]
+            is_segments = has_segments(self.model.classes_)
+            yield reliability_section(reliabilities(is_segments, found, self.sentences[1]))
+        yield from error_sections(*self.sentences, sure)
 
 
 def _tell_unknown(known: list[str], found: set[str]) -> None:
@@ -100,8 +120,10 @@ def _as_dict(scores: Scores) -> dict[str, Any]:
 # --- pages ------------------------------------------------------------------------------------------------
 
 
-def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[Section]:
-    """Which labels are confused with which, and the sentences with the most errors."""
+def error_sections(
+    tokens: Labels, true: Labels, predicted: Labels, sure: Sequence[Sequence[float]] | None = None
+) -> Iterator[Section]:
+    """Which labels are confused with which, and the worst sentences, by probabilities in `sure` if any."""
     from structune.html_reports.page import Section, Text, make_table
 
     sentences = [list(zip(*each, strict=True)) for each in zip(tokens, true, predicted, strict=True)]
@@ -134,16 +156,24 @@ def error_sections(tokens: Labels, true: Labels, predicted: Labels) -> Iterator[
         _MOST_CONFUSIONS,
     )
     yield Section("Errors", [Text(told), table])
+
+    def badness(s: int) -> float:
+        if sure is None:
+            return n_wrong[s]
+        return max(p for p, (_, a, b) in zip(sure[s], sentences[s], strict=True) if a != b)
+
+    first = "with the most errors" if sure is None else "with the most probable wrong label"
     drawn: list[Block] = [
         Text(
-            "The label of each token is below it; O is not shown. A wrong prediction is struck out and "
-            "followed by the true label."
+            f"Sentences {first} come first. The label of each token is below it; O is not shown. A wrong "
+            "prediction is struck out and followed by the true label."
         )
     ]
-    worst = sorted(filter(n_wrong.__getitem__, range(len(sentences))), key=lambda s: -n_wrong[s])
+    worst = sorted(filter(n_wrong.__getitem__, range(len(sentences))), key=badness, reverse=True)
     for s in worst[:_MOST_SENTENCES]:
-        drawn += _drawn(f"Sentence {s + 1:,}", sentences[s])
-    yield Section("Sentences with the most errors", drawn)
+        told = "" if sure is None else f", a wrong label with probability {badness(s):.3f}"
+        drawn += _drawn(f"Sentence {s + 1:,}{told}", sentences[s])
+    yield Section("Sentences with errors", drawn)
 
 
 def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, Block]:
@@ -160,10 +190,12 @@ def _drawn(name: str, sentence: Sequence[tuple[str, str, str]]) -> tuple[Block, 
 
 def print_weights(path: str, top: int) -> None:
     """Print the `top` largest and the `top` smallest weights of a tagger."""
-    tagger = check_class(load_either(path), SequenceTagger, path, "a sequence tagger")
+    from structune.tagging.segment_tagger import SegmentTagger
+
+    tagger: Any = check_class(load_either(path), (SequenceTagger, SegmentTagger), path, "a tagger")
     tables: list[tuple[str, list[str], Mapping[Any, float]]] = [
         ("transitions", ["from", "to"], tagger.transition_features_),
-        ("trigrams", ["label", "next", "after that"], tagger.trigram_features_),
+        ("trigrams", ["label", "next", "after that"], getattr(tagger, "trigram_features_", {})),
         ("state features", ["attribute", "label"], tagger.state_features_),
     ]
     print_tables(*(
@@ -182,3 +214,17 @@ def _rows(weights: Mapping[Any, float], top: int) -> Iterator[Sequence[str]]:
     if is_cut:
         yield "...", "", ""
         yield from _rows(dict(falling[-top:]), top)
+
+
+def print_explanations(model: SequenceTagger, files: Sequence[str], explaining: Explaining) -> None:
+    """Print why the first sentences of column files are labeled as they are."""
+    reader, n_left = Reader.of_header(model.extra_, "the model"), explaining.sentences
+    for file in files:
+        for data in reader.read_inputs(binary_source(file), explaining):
+            table, words = reader.attributes(data), data.sentences(reader.columns[0])
+            for s in range(min(n_left, len(data))):
+                told = explain(model, table.take([s])).text(words[s])
+                click.echo(f"{data.place(s, 0)}\n{told}\n")
+            n_left -= min(n_left, len(data))
+            if not n_left:
+                return

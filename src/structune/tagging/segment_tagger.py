@@ -16,7 +16,7 @@ from structune.structure import IntArray, check_weights
 from structune.tagging.features.attributes import as_table
 from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers, forgotten
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
-from structune.tagging.structure.labels import OUTSIDE, scheme_of, tags_of, write_labels
+from structune.tagging.structure.labels import OUTSIDE, label_of, scheme_of, tags_of, write_labels
 from structune.tagging.structure.semi_markov import SemiMarkovChain
 from structune.tagging.structure.shard import SegmentShard
 
@@ -44,20 +44,6 @@ class SegmentTagger(LabelPredictions):
         (for segments ``segment.text``, ``segment.shape``, ``segment.length``, ...), and one for the
         transitions. "single": one group for all weights. "separate": one group per weight. A callable takes
         the name of a weight and returns the name of its group.
-    penalty : float or dict, optional
-        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. A dict maps names
-        of groups to numbers; other groups get 1. By default the strengths are tuned, or 1 without tuning. 0
-        is allowed only for groups with an `l1` above 0.
-    l1 : float, dict, or "auto"
-        L1 regularization strength, which makes some weights exactly zero: each weight w adds
-        ``l1 * abs(w)`` to the loss. One number for all groups, or one per group name (0 for others). Numbers
-        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
-        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
-    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit". But it means None if `penalty` or a number for `l1` is given, if the loss is
-        "margin" or "ramp", in a warm start, and if there is only one example. None uses `penalty`. "implicit"
-        and "direct" need the log loss.
     max_length : int, optional
         Largest number of tokens in a segment; by default, that of the label's longest training segment.
         Training data with longer segments are refused.
@@ -73,25 +59,11 @@ class SegmentTagger(LabelPredictions):
         every possible segment. Model files do not contain it: set it again after loading.
     boundary : bool
         Whether starts and ends of sequences have weights.
-    cv : float, int, or splitter, optional
-        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
-    warm_start : bool
-        Start from the weights of the previous fit. With tuning="auto", its penalties are kept, too.
-        Has no effect with other tuners.
-    random_state : int
-        Random seed of the held-out splits.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
     classes_ : list of str
-        Labels of tokens, in BIO.
+        Labels of tokens, in the scheme of the training data.
     segment_types_ : list of str
         Labels of segments.
     coef_ : ndarray, shape (n_weights,)
@@ -126,6 +98,8 @@ class SegmentTagger(LabelPredictions):
     segment_features: SegmentFunction | None = None
     boundary: bool = True
 
+    scheme_: str = field(init=False)
+
     _gazetteers: Mapping[str, Collection[str]] | None = field(default=None, init=False)  # those of the chain
 
     # --- fitting ------------------------------------------------------------------------------------------
@@ -149,7 +123,9 @@ class SegmentTagger(LabelPredictions):
         DataError
             A sequence, token or parameter is invalid; the message names it (counted from 0).
         """
-        return self._fit(self._encode_training(X, y, sample_weight, groups))
+        self._fit(self._encode_training(X, y, sample_weight, groups))
+        self._drop_unused(len(self.chain_.states()))
+        return self
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
         self._check_ranges()
@@ -162,16 +138,34 @@ class SegmentTagger(LabelPredictions):
         return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"scheme_": scheme})
 
     def _keep_encoded(self, examples: Encoded) -> None:
-        self._keep_chain(examples.structure, examples.attributes["scheme_"])
+        super()._keep_encoded(examples)
+        self._keep_chain(examples.structure)
 
     @property
     def _structure(self) -> SemiMarkovChain:
         return self.chain_
 
-    def _keep_chain(self, chain: SemiMarkovChain, scheme: str) -> None:
-        self.chain_, self.scheme_, self._gazetteers = chain, scheme, self.gazetteers
+    def _keep_chain(self, chain: SemiMarkovChain) -> None:
+        self.chain_, self._gazetteers = chain, self.gazetteers
         self.classes_ = list(chain.tags)
         self.segment_types_ = [label for label in chain.labels if label != OUTSIDE]
+        if self.scheme_ == "bioes":
+            longer = [label for label, n in zip(chain.labels, chain.longest.tolist(), strict=True) if n > 1]
+            self.classes_ += [label_of("E", label) for label in longer]
+            self.classes_ += [label_of("S", label) for label in self.segment_types_]
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float]:
+        """Weight of each pair of attribute and label: of tokens, such as ``B-LOC``; of segments, ``LOC``."""
+        self._check_fitted()
+        return dict(zip(self.chain_.states(), self.coef_.tolist(), strict=False))
+
+    @property
+    def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
+        """Weight of each transition (from, to) between segments; None stands for the start or end."""
+        self._check_fitted()
+        moves = self.chain_.moves()
+        return dict(zip(moves, self.coef_[-len(moves) :].tolist(), strict=True))
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -213,6 +207,20 @@ class SegmentTagger(LabelPredictions):
     def predict(self, X: Any) -> list[list[str]]:
         """Predict the labels of each sequence, in the scheme (BIO or BIOES) of the training data."""
         return LabelSequences(map(self._labelled, self._best_tags(X)))
+
+    def _marginals(self, X: Any, *given: Any) -> list[list[dict[str, float]]]:
+        if self.scheme_ == "bio":
+            return super()._marginals(X, *given)
+        shard, lengths = self._encode(X, *given)
+        chain, tags = self.chain_, self.chain_.marginals(self.coef_, shard)  # in BIO
+        ends, single = chain.marginals_of_ends(self.coef_, shard)
+        inner = np.array([label != OUTSIDE for label in chain.labels])
+        longer, single = chain.longest > 1, single[:, inner]
+        last = ends[:, longer] - single[:, longer[inner]]  # only segments have more than one token
+        tags[:, chain.begin[inner]] -= single
+        tags[:, chain.begin[longer] + 1] -= last
+        rows = np.maximum(np.hstack((tags, last, single)), 0.0).tolist()
+        return cut([dict(zip(self.classes_, row, strict=True)) for row in rows], lengths)
 
     def predict_segments(self, X: Any) -> list[list[Segment]]:
         """Predict the segments of each sequence as (label, start, stop): tokens start to stop - 1, from 0."""
@@ -305,5 +313,6 @@ class SegmentTagger(LabelPredictions):
         tagger = cls()
         tagger._unpack_fit(chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, gazetteers=reader.gazetteers or None)
-        tagger._keep_chain(chain, "bioes" if header["scheme"] == "bioes" else "bio")
+        tagger.scheme_ = "bioes" if header["scheme"] == "bioes" else "bio"
+        tagger._keep_chain(chain)
         return tagger

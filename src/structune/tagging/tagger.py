@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import field
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structune.errors import DataError, ModelFileError
+from structune.files.inputs import as_list
 from structune.files.models import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.estimator import ConstrainedEstimator, Encoded
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
 from structune.learning.parameters import Range, check_number, parameters
-from structune.structure import check_weights, place_of
+from structune.structure import check_weights, offsets_of, place_of
+from structune.tagging.confidence import Span, confidences
+from structune.tagging.explain import Explanation, explain
 from structune.tagging.features.attributes import as_table, known_rows
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.labels import LeftOut, Rules, as_rules, check_lengths, fit_to_rules
+from structune.tagging.structure.labels import (
+    LeftOut,
+    Rules,
+    as_rules,
+    check_lengths,
+    encode_labels,
+    fit_to_rules,
+    single_labels,
+)
 from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.unique_spans import span_types
+from structune.tagging.token_weights import by_levels, class_weights, token_weights
 
 if TYPE_CHECKING:
     from structune.tagging.structure.second_order import SecondOrderChain
@@ -60,16 +73,6 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         without a value into one group. "single": one group for all weights. "separate": one group per weight.
         A callable takes the name of a weight, such as ``w[0]=the : DET`` or ``DET -> NOUN``, and returns the
         name of its group.
-    l1 : float, dict, or "auto"
-        L1 regularization strength, which makes some weights exactly zero: each weight w adds
-        ``l1 * abs(w)`` to the loss. One number for all groups, or one per group name (0 for others). Numbers
-        work without tuning or with tuning="grid". "auto" tunes one number for all groups together with the
-        penalties, by tuning="implicit". Needs a smooth loss, such as "log".
-    tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
-        Method that chooses the regularization strength of each group of weights; see `StructuredEstimator`.
-        "auto" means "implicit". But it means None if `penalty`, a number for `l1`, or `constraints` is given,
-        if the loss is "margin" or "ramp", in a warm start, and if there is only one example. None uses
-        `penalty`. "implicit" and "direct" need the log loss.
     states : {"seen", "all"}
         Pairs of attribute and label that have weights: those seen in training, or all.
     transitions : {"seen", "all"}
@@ -84,6 +87,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Forbidden transitions between labels, in training and in prediction. "bio" and "bioes" forbid those
         that break this labeling scheme, such as O to I-x. In a list, None as a label stands for the start or
         end of a sequence. Set after `fit`, it applies to predictions only.
+    class_weight : None, "balanced", or dict of label to float
+        Weight of the tokens of each label, as for `sample_weight` of `fit`; 1 for labels that a dict lacks.
+        "balanced" gives all labels the same total weight. Weights raise the recall of rare labels, but
+        probabilities are then no longer calibrated. Needs the log loss.
     outside : {"skip", "trim", "error"}
         What to do with training sequences whose labels break `forbidden`. "skip" skips these sequences, with
         a warning. "trim" treats only the labels that break the rule as unknown, with a warning; it needs the
@@ -100,15 +107,6 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         its penalties are kept, too. Has no effect with other tuners.
     random_state : int
         Random seed of held-out splits and validation sets.
-    cv : float, int, or splitter, optional
-        Share of the examples that tuning holds out, such as 0.2, or number of cross-validation folds, such as
-        5; by default 2 folds. Or a scikit-learn splitter, or a list of its splits.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
-    run : Run, optional
-        Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`.
 
     Attributes
     ----------
@@ -150,6 +148,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     boundary: bool = True
     forbidden: Rules = None
     outside: str = "skip"
+    class_weight: Any = None
     order: int = 1
 
     skipped_: list[tuple[int, str]] = field(init=False)
@@ -167,8 +166,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             tokens of each sequence. The weights of an array or matrix form one group.
         y : list of sequences of labels
             A label is a str or int. None marks an unknown label; a set or list gives the possible labels.
-        sample_weight : array-like, shape (n_sequences,), optional
-            Weight of each sequence; by default 1.
+        sample_weight : array-like, shape (n_sequences,), or list of sequences of float, optional
+            Weight of each sequence, or of each token; by default 1. A token's weight is that of its label in
+            the log loss; with a weight of 0 the label counts as unknown. A sequence counts once for each
+            distinct weight of its tokens, which takes as much longer.
         groups : array-like, shape (n_sequences,), optional
             Group of each sequence. Sequences of one group are never split between training and held-out data.
 
@@ -181,7 +182,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     def _fit_encoded(self, examples: Encoded) -> Self:
         self._fit(examples)
-        self._drop_unused()
+        self._drop_unused(self.chain_.pairs.size)
         return self
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
@@ -193,6 +194,14 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
                 f"outside='trim' makes labels unknown, which loss={self.loss!r} does not allow. Use "
                 "outside='skip', outside='error', or loss='log'"
             )
+        weights = token_weights(sample_weight, table.lengths)
+        if weights is not None or self.class_weight is not None:
+            if isinstance(self._make_loss(), MaximumLoss):
+                raise DataError("class_weight and weights of tokens need loss='log'")
+            if weights is None:
+                each = check_weights(sample_weight, len(table)).tolist()
+                weights = [np.full(m, value) for m, value in zip(table.lengths, each, strict=True)]
+            sample_weight = None
         left_out = LeftOut()
         kept, y = fit_to_rules(y, table.lengths, self.forbidden, self.outside, left_out)
         left_out.report(self.forbidden)
@@ -201,6 +210,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             if groups is not None and np.shape(groups) != (n,):
                 raise DataError(f"groups must have the shape ({n},), not {np.shape(groups)}")
             groups = None if groups is None else np.asarray(groups)[kept]
+            weights = None if weights is None else [weights[s] for s in kept.tolist()]
             table = table.take(kept)
         chain = chain_class(self.order).build(
             table,
@@ -210,6 +220,18 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             boundary=self.boundary,
             forbidden=self.forbidden,
         )
+        if weights is not None:
+            if self.class_weight is not None:
+                found = class_weights(y, self.class_weight)
+                weights = [
+                    own * [found.get(label, 1.0) if isinstance(label, Hashable) else 1.0 for label in labels]
+                    for own, labels in zip(weights, y, strict=True)
+                ]
+            groups = np.arange(len(table)) if groups is None else np.asarray(groups)
+            if groups.shape != (len(table),):
+                raise DataError(f"groups must have the shape ({len(table)},), not {groups.shape}")
+            copies, y, sample_weight = by_levels(y, weights)
+            table, groups = table.take(copies), groups[copies]
         return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": left_out.skipped})
 
     def _keep_encoded(self, examples: Encoded) -> None:
@@ -221,30 +243,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self.order = self.chain_.order
         if self.forbidden is None:
             self.forbidden = self.chain_.forbidden
-        self._drop_unused()
-
-    def _drop_unused(self) -> None:
-        """If weights were to become zero, take away pairs of weight 0, and attributes and groups left empty.
-
-        Predictions stay what they are, and the file gets small. Transitions stay, whatever their weight.
-        """
-        if not self.l1_.any() and not any(record["stage"] == "relevance" for record in self.history_[-1:]):
-            return
-        whole, groups = self.chain_, self._weight_groups(self.chain_)
-        which = np.ones(whole.n_weights, dtype=bool)
-        which[: whole.pairs.size] = self.coef_[: whole.pairs.size] != 0.0
-        chain, kept = whole.keep(which)
-        # Groups that are left empty go, with their hyperparameters and their part of the history.
-        sizes = np.bincount(groups.index[kept], minlength=len(groups))
-        used = np.flatnonzero(sizes)
-        self._keep_chain(chain)
-        self.coef_ = self.coef_[kept]
-        self.penalty_, self.l1_ = self.penalty_[used], self.l1_[used]
-        self.group_names_ = tuple(groups.names[g] for g in used.tolist())
-        self.group_sizes_ = sizes[used]
-        for record in self.history_:
-            if "log_precision" in record:
-                record["log_precision"] = np.array(record["log_precision"])[used].tolist()
+        self._drop_unused(self.chain_.pairs.size)
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
         """Raise a `DataError` for a label that is not fully known, if the loss needs its cost."""
@@ -318,18 +317,83 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     # --- prediction ---------------------------------------------------------------------------------------
 
-    def _encode(self, X: Any) -> tuple[ChainShard, NDArray[np.int64]]:
-        """The sequences that have tokens, and the lengths of all."""
+    def _encode(self, X: Any, given: Any = None) -> tuple[ChainShard, NDArray[np.int64]]:
+        """The sequences that have tokens, with the labels that are given, and the lengths of all."""
         self._check_fitted()
         chain = self._predicting
         rows = known_rows(X, chain.names)
-        chain.check_lengths(rows.lengths)  # before empty ones go: errors name a sequence by its number
-        return chain.encode(rows.with_tokens()), rows.lengths
+        lengths = rows.lengths
+        chain.check_lengths(lengths)  # before empty ones go: errors name a sequence by its number
+        if given is None:
+            return chain.encode(rows.with_tokens()), lengths
+        given = as_list(given, "sequences of known labels")
+        if len(given) == lengths.size:
+            given = [
+                [None] * n if own is None else own for own, n in zip(given, lengths.tolist(), strict=True)
+            ]
+        known = encode_labels(given, lengths, chain.labels)
+        known.check_moves(offsets_of(lengths), chain.moves)
+        allowed = known.rows(slice(None))
+        shard = chain.encode(rows.with_tokens())
+        return replace(shard, labels=single_labels(allowed), allowed=allowed), lengths
 
-    def predict(self, X: Any) -> list[list[str]]:
-        """Predict the most probable labels of each sequence (Viterbi)."""
+    def predict_marginals(self, X: Any, given: Any = None) -> list[list[dict[str, float]]]:
+        """Predict the probability of each label at each token, as one dict per token.
+
+        `given` is as for `predict`; probabilities are then conditional on the given labels.
+
+        Raises
+        ------
+        CapabilityError
+            The model was not fitted with the log loss.
+        """
+        self._require_probabilities()
+        return self._marginals(X) if given is None else self._marginals(X, given)
+
+    def predict_nbest(self, X: Any, n: int = 5, given: Any = None) -> list[list[tuple[list[str], float]]]:
+        """Predict the `n` most probable labelings of each sequence, as (labels, probability), best first.
+
+        `given` is as for `predict`; probabilities are then conditional on the given labels.
+
+        Raises
+        ------
+        CapabilityError
+            The model was not fitted with the log loss.
+        """
+        return self._nbest(X, n) if given is None else self._nbest(X, n, given)
+
+    def predict(self, X: Any, given: Any = None, unique: Any = None) -> list[list[str]]:
+        """Predict the most probable labels of each sequence (Viterbi).
+
+        Parameters
+        ----------
+        X : list of sequences, AttributeTable, or (matrix, lengths)
+            Input as for `fit`.
+        given : list of sequences of labels, optional
+            Known labels. For each token, None or a label; or a set of labels, of which it has one. None in
+            place of a sequence means that none of its labels is known.
+        unique : True, or collection of str, optional
+            Labels that each sequence may have in at most one place (one token or several in a row). With BIO
+            or BIOES labels, segment types, such as ``LOC``. True means all but ``O``. The labels are the most
+            probable ones that keep to this rule, by A* search. Sequences that would repeat a label take
+            longer.
+
+        Raises
+        ------
+        DataError
+            `given` or `unique` has a label that the model does not know, or no labels agree with them; the
+            message names the sequence (counted from 0).
+        """
         self._check_fitted()
         chain = self._predicting
+        if given is not None or unique is not None:
+            shard, lengths = self._encode(X, given)
+            if unique is None:
+                labels, _ = chain.best(self.coef_, shard, within=True)
+            else:
+                spans = span_types(chain.labels, unique)
+                labels = chain.best_unique(self.coef_, shard, spans, np.flatnonzero(lengths))
+            return LabelSequences(cut(self._labelled(labels), lengths))
         rows = known_rows(X, chain.names)
         return LabelSequences(cut(self._labelled(chain._label(self.coef_, rows)), rows.lengths))
 
@@ -369,6 +433,23 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         if not total:
             raise DataError(f"cannot score {lengths.size} sequences: none has tokens and a weight > 0")
         return float(weights @ right) / total
+
+    def predict_spans(self, X: Any) -> list[list[Span]]:
+        """Predict segments of BIO or BIOES labels, or else runs of equal labels, with their probabilities.
+
+        A `Span` is (label, start, stop, probability): tokens start to stop - 1, from 0. Tokens labeled O are
+        left out. The probability is that exactly these tokens have these labels and neither neighbor belongs
+        to the span. A model without probabilities raises `CapabilityError`.
+        """
+        return [each.spans for each in confidences(self, X)]
+
+    def explain(self, sequence: Any) -> Explanation:
+        """Explain the predicted labels of one sequence of tokens: which weights made each label win.
+
+        Each token is compared with its next best label, while all other labels stay as predicted. See
+        `structune.tagging.TokenExplanation`.
+        """
+        return explain(self, [sequence])
 
     # --- files --------------------------------------------------------------------------------------------
 

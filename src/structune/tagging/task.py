@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.errors import DataError
 from structune.files.text import plural
-from structune.tagging.options import Format, Learning, Predicting, Top
+from structune.tagging.options import Explaining, Format, Learning, Predicting, Reviewing, Top
 
 if TYPE_CHECKING:
     from structune.files.shards import ShardFolder, ShardWriter
@@ -33,13 +33,45 @@ def _show_weights(files: Sequence[str], top: Top) -> int:
     return 0
 
 
+def _explain(files: Sequence[str], explaining: Explaining) -> int:
+    from structune.tagging.scores import print_explanations
+
+    if len(files) < 2:
+        raise DataError("Give a model file and column files: structune explain MODEL FILE...")
+    print_explanations(TASK.open(files[0], explaining), files[1:], explaining)
+    return 0
+
+
+def _review(files: Sequence[str], model: Any, reviewing: Reviewing) -> int:
+    from structune.cli.files import check_apart, check_targets
+    from structune.cli.reports import write_sections_page
+    from structune.cli.terminal import print_tables
+    from structune.tagging.reviews import review, review_sections, review_tables, suspects_table
+
+    check_targets([], [], reviewing.report)
+    check_apart(files, [reviewing.report])
+    reader, parts, _, table = _read_training(files, reviewing, model)
+    sentences = [(data, k) for data, kept, _ in parts for k in kept.tolist()]
+    model.verbose = int(not reviewing.quiet)
+    found = review(model, table, [y for _, _, known in parts for y in known], cv=reviewing.folds)
+    print_tables(*review_tables(found), suspects_table(found, sentences, reader.columns[0]))
+    print(found.curve)
+    if reviewing.report is not None:
+        suspects = suspects_table(found, sentences, reader.columns[0], is_long=True)
+        write_sections_page(reviewing.report, review_sections(found, suspects), str(found.curve))
+    return 0
+
+
 class TaggingTask(Task):
     """Labels of tokens, from column files."""
 
     estimator = "structune.tagging.tagger:SequenceTagger"
     learns = "to label sequences"
-    files = "Column files, also compressed: one token per line, label last, a blank line after each sentence."
-    inputs = "Column files."
+    files = (
+        "Column files, also compressed: one token per line, label last, a blank line after each sentence. Or "
+        "JSON with spans (spaCy, Doccano, Label Studio), or XML with fields (parserator)."
+    )
+    inputs = "Column files, or texts in JSON or XML."
     parts = "tokens"
     reading_options = Format
     learning_options = Learning
@@ -59,7 +91,9 @@ class TaggingTask(Task):
         "The output has the columns of FILE and a last column with the predicted label, separated by single "
         "spaces, or by tabs if values contain spaces. FILE needs the input columns that the model was "
         "trained with, in the same order; a label column and others may follow. In CoNLL-U files, columns "
-        "are found by name; a model with one input column reads FORM. FILE may be larger than memory. A line "
+        "are found by name; a model with one input column reads FORM. If the model predicts a column of "
+        "CoNLL-U, the output is CoNLL-U with this column replaced. For texts in JSON or XML, the output has "
+        "tokens and predicted labels, separated by tabs. FILE may be larger than memory. A line "
         "with an error stops the command, after the text before it has been labeled and written.",
         "With --nbest N, each sentence is written up to N times, the most probable labeling first, each "
         "after a line such as '# sentence 1 rank 2 probability 0.012345'.",
@@ -71,6 +105,8 @@ class TaggingTask(Task):
         "structune evaluate chunker.structune test.txt",
         "structune predict chunker.structune new.txt --marginals > labelled.txt",
         "structune weights chunker.structune --top 10",
+        "structune explain chunker.structune new.txt",
+        "structune review train.txt --penalty 2 --report review.html",
     )
     own: ClassVar[Mapping[str, OwnCommand]] = {
         "weights": OwnCommand(
@@ -83,31 +119,40 @@ class TaggingTask(Task):
             (Top,),
             _show_weights,
             metavar="MODEL...",
-        )
+        ),
+        "explain": OwnCommand(
+            (
+                "Print why a tagger labels the first sentences of column files as it does.",
+                "Each token has a row: its label and the runner-up (the next best label) with their "
+                "probabilities, the difference of their scores, and the attributes and transitions that "
+                "contribute most to it. * stands for the label of the token.",
+            ),
+            "Model of a tagger, and column files.",
+            (Explaining,),
+            _explain,
+            metavar="MODEL FILE...",
+        ),
+        "review": OwnCommand(
+            (
+                "Cross-validate a tagger on its training data: find wrong labels, and see if more data help.",
+                "Prints scores on held-out folds, and labels that are improbable under a model that has not "
+                "seen them. Also trains on parts of the data. In all, this takes about 12 times as long as "
+                "train; --penalty saves the tuning.",
+            ),
+            files,
+            (Reviewing,),
+            _review,
+            metavar="TRAIN...",
+            learns=True,
+        ),
     }
 
     # --- learning -----------------------------------------------------------------------------------------
 
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
-        import numpy as np
-
-        from structune.tagging.conll import joined, read_training
-        from structune.tagging.structure.labels import LeftOut
-
-        reader, blocks, _ = read_training(files, learning)
-        left_out = LeftOut()
-        parts: list[ConllData] = []
-        chosen: list[IntArray] = []
-        labels: list[Any] = []
-        for data, kept, known in _within_rules(reader, blocks, model, left_out):
-            chosen.append(kept + sum(map(len, parts)))
-            labels += known
-            parts.append(data)
-        left_out.report(getattr(model, "forbidden", None))
-        data, rows = joined(parts), np.concatenate(chosen)
+        reader, parts, data, table = _read_training(files, learning, model)
+        labels = [y for _, _, known in parts for y in known]
         told = _sizes(len(data), data.n_tokens, len(set(chain.from_iterable(labels))))
-        table = reader.attributes(data)
-        table = table if rows.size == len(data) else table.take(rows)
         return Examples((table, labels), [("data", told)], header=reader.header())
 
     def read_shards(self, folder: ShardFolder) -> Examples:
@@ -238,7 +283,7 @@ class SegmentsTask(TaggingTask):
     about = "Labels must be BIO or BIOES. Whole segments have features too, such as their text and length."
     space = ()
     parameters = ("loss", "max_length", "words")
-    penalties = ("penalty",)
+    penalties = ("penalty", "l1")
     rules = ()
     has_shards = False
     examples = (
@@ -258,13 +303,6 @@ class SegmentsTask(TaggingTask):
             model.words = first
         return examples
 
-    def _texts(
-        self, model: Any, files: Sequence[str], predicting: Predicting, report: LabelReport | None = None
-    ) -> Iterator[str]:
-        if predicting.marginals and model.scheme_ != "bio":
-            raise DataError(f"--marginals needs a model of BIO labels; this one has {model.scheme_.upper()}.")
-        return super()._texts(model, files, predicting, report)
-
 
 TASK, SEGMENTS = TaggingTask(), SegmentsTask()
 
@@ -273,14 +311,35 @@ def _sizes(n_sentences: int, n_tokens: int, n_labels: int) -> str:
     return f"{plural(n_sentences, 'sentence')}, {plural(n_tokens, 'token')}, {plural(n_labels, 'label')}"
 
 
+def _read_training(
+    files: Sequence[str], learning: Learning, model: Any
+) -> tuple[Reader, list[tuple[ConllData, IntArray, Any]], ConllData, Any]:
+    """A reader, what `_within_rules` yields, all data, and the attributes of the sentences to learn from."""
+    import numpy as np
+
+    from structune.tagging.conll import joined, read_training
+    from structune.tagging.structure.labels import LeftOut
+
+    reader, blocks, _ = read_training(files, learning)
+    left_out = LeftOut()
+    parts = list(_within_rules(reader, blocks, model, left_out))
+    left_out.report(getattr(model, "forbidden", None))
+    data = joined([data for data, _, _ in parts])
+    rows = np.concatenate([np.isin(np.arange(len(data)), kept) for data, kept, _ in parts])
+    table = reader.attributes(data)
+    return reader, parts, data, table if rows.all() else table.take(rows)
+
+
 def _within_rules(
     reader: Reader, blocks: Iterable[ConllData], model: Any, left_out: LeftOut
 ) -> Iterator[tuple[ConllData, IntArray, Any]]:
     """Each block, its sentences that keep to the model's rules of labels, and the labels of these."""
-    from structune.tagging.structure.labels import fit_to_rules
+    from structune.tagging.structure.labels import fit_to_rules, read_segments
 
     forbidden, outside = getattr(model, "forbidden", None), getattr(model, "outside", "skip")
     for data in blocks:
+        if not hasattr(model, "forbidden"):  # of segments
+            read_segments(reader.labels(data), data.lengths, data.place)
         kept, labels = fit_to_rules(
             reader.labels(data), data.lengths, forbidden, outside, left_out, data.place
         )
@@ -288,8 +347,10 @@ def _within_rules(
 
 
 def _labelled_text(data: ConllData, labels: list[list[str]], marginals: Marginals) -> str:
-    from structune.tagging.conll import conll_text
+    from structune.tagging.conll import conll_text, conllu_text
 
+    if data.between is not None:
+        return conllu_text(data, labels, marginals and list(map(_probabilities, labels, marginals)))
     data = data.with_column("[label]", labels)
     if marginals is not None:
         data = data.with_column("[probability]", list(map(_probabilities, labels, marginals)))

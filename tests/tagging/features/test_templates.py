@@ -1,6 +1,8 @@
 """Templates, against a reference that builds each token's attributes string by string."""
 
+import io
 import re
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from structune.tagging import (
     extract,
     parse_template,
     parse_templates,
+    read_templates,
     symbol_templates,
     text_templates,
     window,
@@ -240,3 +243,128 @@ def test_unseen_names_are_found_by_their_letters():
         table("today Anna Olsen sings", "here sings Bea", "today he sings"), y
     )
     assert tagger.predict(table("today Carla Hansen sings")) == [["O", "B-PER", "I-PER", "O"]]
+
+
+MACROS = [
+    "%x[-2,0]",
+    "%x[-1,1]",
+    "%x[0,0]",
+    "%X[1,0]",
+    "%x[6,1]",
+    '%t[-1,0,"^\\u"]',
+    '%m[0,1,"\\d*$"]',
+    '%M[-1,0,".?A"]',
+]
+
+
+def naive_match(pattern, value):
+    """The first match of a pattern of Wapiti, which takes as few characters as it can for a star."""
+    classes = {"d": str.isdigit, "u": str.isupper, "l": str.islower, "a": str.isalpha, "w": str.isalnum}
+    units = re.findall(r"(\\?.)([*?]?)", pattern.removeprefix("^"))
+
+    def fits(unit, at):
+        if at >= len(value):
+            return False
+        name = unit[1:]
+        if name.lower() in classes and name:
+            return classes[name.lower()](value[at]) != name.isupper()
+        return unit == "." or value[at] == unit[-1]
+
+    def end(k, at):
+        if k == len(units):
+            return at
+        unit, times = units[k]
+        if unit == "$" and k == len(units) - 1:
+            return at if at == len(value) else None
+        if times == "*":
+            stop = end(k + 1, at)
+            return stop if stop is not None else end(k, at + 1) if fits(unit, at) else None
+        if times == "?":
+            stop = end(k + 1, at + 1) if fits(unit, at) else None
+            return stop if stop is not None else end(k + 1, at)
+        return end(k + 1, at + 1) if fits(unit, at) else None
+
+    for at in range(1 if pattern.startswith("^") else len(value) + 1):
+        if (stop := end(0, at)) is not None:
+            return value[at:stop]
+    return None
+
+
+def naive_macro(macro, columns, length, t):
+    kind, offset, column, pattern = re.fullmatch(r'%(.)\[(-?\d),(\d)(?:,"(.*)")?\]', macro).groups()
+    at = t + int(offset)
+    beyond = max(-at, at - length + 1)
+    value = (
+        columns[column][at] if beyond <= 0 else f"_x{'-' if at < 0 else '+'}{beyond if beyond < 5 else '#'}"
+    )
+    if kind in "tT":
+        return "false" if naive_match(pattern, value) is None else "true"
+    value = naive_match(pattern, value) or "" if kind in "mM" else value
+    return value.lower() if kind.isupper() else value
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(MACROS), min_size=1, max_size=3), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(st.sampled_from(["Ab1", "BA", "a", ""]), st.sampled_from(["x1", "22"])),
+        min_size=1,
+        max_size=6,
+    ),
+)
+def test_template_files_against_a_naive_reading(lines, tokens):
+    lines = list(dict.fromkeys(map(tuple, lines)))
+    text = "".join(f"U{k:02}:{'/'.join(line)}\n" for k, line in enumerate(lines))
+    columns = {"0": [a for a, _ in tokens], "1": [b for _, b in tokens]}
+    templates = read_templates(io.StringIO(f"# a comment\n{text}\nB\n"), ["0", "1"])
+    assert parse_templates(map(str, templates)) == templates  # as model files keep them
+    found = extract(templates, columns, [len(tokens)])
+    for t in range(len(tokens)):
+        expected = ["|".join(naive_macro(macro, columns, len(tokens), t) for macro in line) for line in lines]
+        names = found.names.take(found.indices[found.indptr[t] : found.indptr[t + 1]])
+        assert [name.partition("=")[2] for name in names] == expected
+
+
+@given(
+    st.lists(st.sampled_from(["a", "\\d", "\\U", ".", "\\.", "a*", "\\w?", ".*"]), min_size=1),
+    st.booleans(),
+    st.booleans(),
+)
+def test_patterns_of_wapiti(units, at_start, at_end):
+    pattern = "^" * at_start + "".join(units) + "$" * at_end
+    template = parse_template(str(parse_template(f"w[0].match:{quote(pattern)}")))
+    for value in ("", "a", "a1", "Ba.1a", "..."):
+        assert template.view(value) == (naive_match(pattern, value) or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("U1:%x[0,0]\nB1:%x[0,0]", ":2: 'B1:%x[0,0]' is not supported"),
+        ("U1:%x[0,0]\n\n*", ":3: '*' is not supported"),
+        ("U1:%x[0,0]\nU2:", ":2: 'U2:' is not a template"),
+        ("U1:%x[0,0]\nU2:%x[@1,0]", ":2: 'U2:%x[@1,0]' is not a template"),
+        ("U1:%x[0,0]/%y[0,0]", ":1: 'U1:%x[0,0]/%y[0,0]' is not a template"),
+        (
+            "U1:%x[0,1]\nU2:%x[0,2]",
+            ":2: 'U2:%x[0,2]' reads column 2. Columns before the label: 0 (w), 1 (pos)",
+        ),
+        ("U:%x[0,0]\nU:%x[1,0]", ":2: the template shares attributes with line 1"),
+        ("u:%t[0,0]", ":1: 'u:%t[0,0]': %t and %m need a pattern"),
+        ('u:%x[0,0,"a"]', "and %x has none"),
+        ('u:%t[0,0,"a**"]', "has '*' without a character to refer to"),
+        ("U1:%x[0,0]#%x[1,0]", "'#' begins a comment in Wapiti, but not in CRF++"),
+    ],
+)
+def test_template_files_that_models_cannot_follow(text, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_templates(io.StringIO(text), ["w", "pos"])
+
+
+def test_what_differs_in_template_files_is_told():
+    with pytest.warns(UserWarning, match="no line B, but models always have weights of transitions"):
+        read_templates(io.StringIO("U:%x[0,0]"), ["w"])
+    with pytest.warns(UserWarning, match=":2: skipped the template, which repeats line 1"):
+        assert len(read_templates(io.StringIO("U1:%x[0,0]\nU2:%x[0,0] # again\nb"), ["w"])) == 1
+    assert read_templates(io.StringIO("# own\nw[-1..0]\n\n w[0].shape"), ["w"]) == parse_templates(
+        "w[-1..0] w[0].shape"
+    )

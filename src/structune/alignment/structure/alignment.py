@@ -257,15 +257,6 @@ class Alignment(Structure):
             raise DataError("the shard has no alignments")
         return (partners[a:b] for a, b in pairwise(shard.starts.tolist()))
 
-    def features(
-        self,
-        shard: AlignmentShard,
-        out: FloatArray,
-        weights: FloatArray | None = None,
-        outputs: IntArray | None = None,
-    ) -> None:
-        out += self.feature_rows(shard, outputs).T @ (shard.weights if weights is None else weights)
-
     def feature_rows(self, shard: AlignmentShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         described, rows = self._described(shard), np.zeros((len(shard), self.n_weights))
         for row, (x, y), partner in zip(
@@ -316,15 +307,9 @@ class Alignment(Structure):
         """
         return inference.memory_of(n, m, self.band, self.feature_set.n_steps, keep)
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: AlignmentShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: AlignmentShard, expected: Array | None, weights: FloatArray, within: bool
     ) -> Array:
-        weights = shard.weights if weights is None else weights
         log_z = np.empty(len(shard), w.dtype)
         if within and shard.whole.any():
             self._own_scores(w, shard, log_z, expected, weights)

@@ -89,14 +89,7 @@ PROTEIN = Alphabet(
     residues=_AMINO_ACIDS,
     # of Robinson & Robinson (1991)
     percent="7.8 5.1 4.5 5.4 1.9 4.3 6.3 7.4 2.2 5.1 9.0 5.7 2.2 3.9 5.2 7.1 5.8 1.3 3.2 6.4",
-    ambiguous={
-        "B": "DN",
-        "Z": "EQ",
-        "J": "IL",
-        "U": "C",
-        "O": "K",
-        **dict.fromkeys("X*", _AMINO_ACIDS),
-    },
+    ambiguous={"B": "DN", "Z": "EQ", "J": "IL", "U": "C", "O": "K", **dict.fromkeys("X*", _AMINO_ACIDS)},
     classes={
         "small": "AST",
         "cysteine": "C",

@@ -13,12 +13,13 @@ import numpy as np
 from structune import __version__
 from structune.compat.crf import CRF, CompatibilityWarning
 from structune.compat.pycrfsuite._logparser import TrainLogParser
-from structune.compat.tagger import JOIN, ItemSequence, as_labels, as_plain
+from structune.compat.tagger import JOIN, as_labels, as_plain, tokens_of
 from structune.errors import DataError, StructuneError, warn
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray
 from structune.tagging.crfsuite import write_crfsuite
-from structune.tagging.features.attributes import known_rows, table_of_items
+from structune.tagging.features.attributes import KnownRows, entered_rows, table_of_rows
+from structune.tagging.features.strings import Names
 from structune.tagging.tagger import SequenceTagger
 
 CRFSUITE_VERSION = f"0.12.2 (structune {__version__})"
@@ -100,7 +101,7 @@ _PARAMETERS: Mapping[str, Mapping[str, _Parameter]] = {
 
 
 class _Example(NamedTuple):
-    items: ItemSequence
+    rows: KnownRows  # attributes, numbered as in the trainer
     labels: list[Any]
     group: int
 
@@ -120,10 +121,11 @@ class BaseTrainer:
 
     verbose: bool = True
     _examples: list[_Example]
+    _names: Names
 
     def __new__(cls, *_: Any, **__: Any) -> BaseTrainer:  # subclasses may not call __init__
         self = super().__new__(cls)
-        self._examples = []
+        self._examples, self._names = [], Names()
         self.select("lbfgs")
         return self
 
@@ -139,16 +141,20 @@ class BaseTrainer:
 
     def append(self, xseq: Any, yseq: Any, group: int = 0) -> None:
         """Append a sequence of tokens and its labels; `group` is a number that `train` can hold out."""
-        tokens, (labels,) = ItemSequence(xseq), as_labels([yseq])
+        tokens, (labels,) = tokens_of(xseq), as_labels([yseq])
         if len(tokens) != len(labels):
             raise DataError(f"the sequence has {len(tokens):,} tokens, but yseq has {len(labels):,} labels")
         if wrong := [label for label in labels if not isinstance(label, str)]:
             raise DataError(f"the label {wrong[0]!r} is not a string")
-        self._examples.append(_Example(tokens, labels, int(group)))
+        try:
+            rows = entered_rows([tokens], self._names, JOIN, as_plain)
+        except DataError as error:
+            raise DataError(str(error).removeprefix("sequence 0, ")) from None
+        self._examples.append(_Example(rows, labels, int(group)))
 
     def clear(self) -> None:
         """Remove all examples."""
-        self._examples.clear()
+        self._examples, self._names = [], Names()
 
     def select(self, algorithm: str, type: str = "crf1d") -> None:
         """Select the training algorithm, and reset the parameters to its defaults."""
@@ -242,14 +248,14 @@ class BaseTrainer:
         whole = [each for each in self._examples if each.labels]
         held = [each for each in whole if each.group == holdout]
         examples = [each for each in whole if each.group != holdout]
-        tell, tagger = _Log(self.message, held), crf._tagger()
+        tell, tagger = _Log(self.message, held, self._names), crf._tagger()
         tell.begin(self._values, holdout)
         if not examples:
             tell.features(0, start)
             tell.nothing()
             warn("there are no examples to train on, so no model is written", CompatibilityWarning)
             return None
-        table = table_of_items([each.items.tokens() for each in examples], JOIN, as_plain)
+        table = table_of_rows([each.rows for each in examples], self._names)
         encoded = crf._encoded(tagger, table, [each.labels for each in examples])
         tell.chain = encoded.structure
         tell.features(encoded.structure.n_weights, start)
@@ -341,8 +347,8 @@ _TITLES = {"lbfgs": "L-BFGS optimization", "l2sgd": "L-BFGS optimization"}
 class _Log:
     """Writes the log in the form of CRFsuite, which parsers of it read."""
 
-    def __init__(self, message: Any, held: list[_Example]) -> None:
-        self._message, self._held, self._shard = message, held, None
+    def __init__(self, message: Any, held: list[_Example], names: Names) -> None:
+        self._message, self._held, self._names, self._shard = message, held, names, None
         self.chain: Any = None  # once it is known
         self._start = self._before = time.perf_counter()
         self._n, self._loss, self._is_scored, self._title = 0, 0.0, False, ""
@@ -402,8 +408,8 @@ class _Log:
     def _scores(self, w: FloatArray) -> Iterator[str]:
         """Scores of the examples that are held out, as CRFsuite writes them."""
         if self._shard is None:
-            tokens = [each.items.tokens() for each in self._held]
-            self._shard = self.chain.encode(known_rows(tokens, self.chain.names, JOIN, as_plain))
+            table = table_of_rows([each.rows for each in self._held], self._names)
+            self._shard = self.chain.encode(table)
         names, true = self.chain.labels, [label for each in self._held for label in each.labels]
         predicted = [names[y] for y in self.chain.best(w, self._shard)[0].tolist()]
         right = [a == b for a, b in zip(true, predicted, strict=True)]

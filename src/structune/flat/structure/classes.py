@@ -97,10 +97,6 @@ class Classes(FlatStructure):
         scored = (labels >= 0).astype(np.float64)  # the reference class has no features
         return shard.design.outer_rows(np.maximum(labels, 0), self.shape[1], scored)
 
-    def _refuse_partial(self, within: bool) -> None:
-        if within:
-            raise self._cannot("within")
-
     def marginals(self, w: FloatArray, shard: FlatShard) -> FloatArray:
         """Return the probability of each class, shape (n_examples, n_classes)."""
         return np.asarray(self._softmax(w, shard)[0])
@@ -111,19 +107,13 @@ class Classes(FlatStructure):
         kernels.softmax(p, log_z, lanes_for(p.dtype, p.size))
         return p, log_z
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: FlatShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: FlatShard, expected: Array | None, weights: FloatArray, within: bool
     ) -> Array:
-        self._refuse_partial(within)
         p, log_z = self._softmax(w, shard)
         if expected is not None:
             # E[F] = sum_i weight_i x_i p_i', which is the gradient of the weighted log-partitions
-            self._add_rows(expected, shard, p * (shard.weights if weights is None else weights)[:, None])
+            self._add_rows(expected, shard, p * weights[:, None])
         return log_z
 
     def best(
@@ -153,7 +143,8 @@ class Classes(FlatStructure):
     # --- second derivatives -------------------------------------------------------------------------------
 
     def linearize(self, w: FloatArray, shard: FlatShard, within: bool = False) -> HessianProduct:
-        self._refuse_partial(within)
+        if within:
+            raise self._cannot("within")
         p = self.marginals(w, shard)
 
         # H v = X' R with rows R_i = weight_i (diag(p_i) - p_i p_i') (X v)_i: two products with X, no matrix H

@@ -19,15 +19,8 @@ from structune.genes.formats.record import (
     by_position,
     coding_problems,
 )
-from structune.genes.prokaryotes.structure.candidates import (
-    CANDIDATES,
-    STARTS,
-    WITHOUT_TGA,
-    Gene,
-    OrfRules,
-    OrfShard,
-    cut,
-)
+from structune.genes.prokaryotes.structure import candidates
+from structune.genes.prokaryotes.structure.candidates import CANDIDATES, Gene, OrfRules, OrfShard
 
 _GENES = 5  # of an example, if there is room between them
 _Item = tuple[int, int, Any]  # start, end, and the gene if it can be learned from; or genes
@@ -79,7 +72,7 @@ def cut_between(shard: OrfShard) -> OrfShard:
         genes = shard.bounds[part][shard.chosen[part] > 0]
         items = [(a, b, True) for a, b in genes[np.argsort(genes[:, 0], kind="stable")].tolist()]
         pieces += [(s, start, end) for start, end, _ in _pieces(items, int(shard.n_bases[s]))]
-    return cut(shard, np.array(pieces, np.int64).reshape(-1, 3))
+    return candidates.cut(shard, np.array(pieces, np.int64).reshape(-1, 3))
 
 
 def _problems(transcripts: Iterable[Transcript], bases: str, rules: OrfRules) -> dict[Transcript, str]:
@@ -108,9 +101,11 @@ def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
         return "in several parts"
     if t.length < rules.shortest:
         return f"shorter than {rules.shortest} bases"
-    problem = next(map(str, coding_problems(t, bases, rules.code, STARTS)), "")
-    if problem == CodingProblem.STOP_WITHIN and not coding_problems(t, bases, WITHOUT_TGA, STARTS):
-        return f"{problem}, but none with genetic code {WITHOUT_TGA}"
+    problem = next(map(str, coding_problems(t, bases, rules.code, candidates.STARTS)), "")
+    if problem == CodingProblem.STOP_WITHIN and not coding_problems(
+        t, bases, candidates.WITHOUT_TGA, candidates.STARTS
+    ):
+        return f"{problem}, but none with genetic code {candidates.WITHOUT_TGA}"
     return problem
 
 

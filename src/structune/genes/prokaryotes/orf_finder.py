@@ -17,17 +17,7 @@ from structune.files.models import Arrays, entries, pack_names, unpack_names
 from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcript
 from structune.genes.inputs import annotated_sequences, checked_regions, exon_f1
 from structune.genes.nucleotides import Letters, encode_letters
-from structune.genes.prokaryotes.structure.candidates import (
-    BACTERIAL,
-    CANDIDATES,
-    EDGE,
-    STARTS,
-    WITHOUT_TGA,
-    OrfRules,
-    OrfShard,
-    clear_of,
-    site_notes,
-)
+from structune.genes.prokaryotes.structure import candidates
 from structune.genes.prokaryotes.structure.orf_graph import OrfGraph
 from structune.learning.estimator import StructuredEstimator
 from structune.learning.parameters import parameters
@@ -69,6 +59,13 @@ def known_pieces(sequences: Sequence[AnnotatedSequence]) -> Iterator[Piece]:
 class OrfFinder(StructuredEstimator):
     """Base class of finders of genes without introns.
 
+    Parameters
+    ----------
+    code : int
+        NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
+    closed : bool
+        Whether to predict only genes within their sequence. If False, genes may continue beyond its ends.
+
     Attributes
     ----------
     has_introns, needs_tracks, is_of_many : bool
@@ -84,7 +81,7 @@ class OrfFinder(StructuredEstimator):
     _times_for_costs: ClassVar[float] = 1.0  # for the losses that are not smooth
 
     def _graph(self) -> OrfGraph:
-        return OrfGraph(OrfRules(self.code))
+        return OrfGraph(candidates.OrfRules(self.code))
 
     @property
     def _structure(self) -> OrfGraph:
@@ -94,11 +91,11 @@ class OrfFinder(StructuredEstimator):
         factor = 1.0 if self._make_loss().smooth else self._times_for_costs
         return {name: factor * precision for name, precision in self._usual_penalty.items()}
 
-    def completed(self, shard: OrfShard, letters: Sequence[Letters]) -> OrfShard:
+    def completed(self, shard: candidates.OrfShard, letters: Sequence[Letters]) -> candidates.OrfShard:
         """Return the shard with all that scores depend on; `letters` are the letters of its sequences."""
         return shard
 
-    def _found(self, shard: OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
+    def _found(self, shard: candidates.OrfShard) -> tuple[NDArray[np.int8], FloatArray | None]:
         """The best genes, and probabilities of candidates being genes."""
         chosen, _ = self.graph_.best(self.coef_, shard)
         scores = self.graph_.marginals(self.coef_, shard).clip(0.0, 1.0) if self.has_probabilities else None
@@ -156,20 +153,22 @@ class OrfFinder(StructuredEstimator):
                     for start, end in spans.tolist():
                         own[start:end] = True
                 avoided = [marked[piece.sequence][piece.start :][: piece.letters.size] for piece in pieces]
-                shard = clear_of(shard, np.concatenate([*avoided, np.zeros(0, bool)]), _MOST_AVOIDED)
+                shard = candidates.clear_of(
+                    shard, np.concatenate([*avoided, np.zeros(0, bool)]), _MOST_AVOIDED
+                )
             chosen, scores = self._found(self.completed(shard, letters))
             genes: list[list[Transcript]] = [[] for _ in sequences]
-            code = None if self.graph_.rules.code == BACTERIAL else self.graph_.rules.code
+            code = None if self.graph_.rules.code == candidates.BACTERIAL else self.graph_.rules.code
             for k, piece in enumerate(pieces):
                 of, contig = genes[piece.sequence], sequences[piece.sequence].name
-                part = shard.part(k, CANDIDATES)
+                part = shard.part(k, candidates.CANDIDATES)
                 found = np.flatnonzero(chosen[part]) + part.start
                 for c in found[np.argsort(shard.bounds[found, 0], kind="stable")]:
                     (start, end), strand = shard.bounds[c].tolist(), "-" if shard.reverse[c] else "+"
                     partial, start_type = self.graph_.rules.ends(piece.letters[start:end], strand)
                     exons, name = ((start + piece.start, end + piece.start),), f"{contig}.g{len(of) + 1}"
                     score = None if scores is None else float(scores[c])
-                    sites = () if start_type == EDGE else site_notes(shard.signals[c])
+                    sites = () if start_type == candidates.EDGE else candidates.site_notes(shard.signals[c])
                     notes = ("start_type", start_type), *sites
                     of.append(
                         Transcript(contig, strand, exons, f"{name}.t1", name, score, partial, notes, code)
@@ -187,7 +186,7 @@ class OrfFinder(StructuredEstimator):
     @property
     def genetic_code(self) -> tuple[int, tuple[str, ...]]:
         """NCBI number of the genetic code, and the start codons of proteins: ATG, GTG and TTG."""
-        return self.code, STARTS
+        return self.code, candidates.STARTS
 
     def with_code(self, code: int) -> Self:
         """Return the model for another genetic code, given by its NCBI number; the stop codons change."""
@@ -294,15 +293,15 @@ def sure_share(finder: OrfFinder, X: Sequence[str | AnnotatedSequence], least: i
 def _suited(model: MultitaskEstimator | OrfFinder, sample: Sequence[Letters]) -> tuple[str, int, float]:
     """The surest node for the genetic code that suits, the code, and how many times as sure it is by this."""
     own, n = _finder(model).graph_.rules, sum(map(len, sample))
-    codes = {own.code} | ({BACTERIAL, WITHOUT_TGA} if n >= _FEW else set())
+    codes = {own.code} | ({candidates.BACTERIAL, candidates.WITHOUT_TGA} if n >= _FEW else set())
     found = {code: _surest(model, sample, code) for code in codes}
     if n >= _FEW:
         # TGG is tryptophan in both codes. If TGA means it too, genes by code 11 break off at each TGA, and
         # those by code 4 are longer. If TGA is a stop, code 4 finds no more: read through, words behind it
         # are those of no gene. The factors were set on thirteen genomes (docs/decisions/039).
-        lacks_tga = found[WITHOUT_TGA][1] > _SURER * found[BACTERIAL][1]
-        right = WITHOUT_TGA if lacks_tga else BACTERIAL
-        sure, least = found[right][1], _RATHER if own.has_stops(WITHOUT_TGA) else _SURER
+        lacks_tga = found[candidates.WITHOUT_TGA][1] > _SURER * found[candidates.BACTERIAL][1]
+        right = candidates.WITHOUT_TGA if lacks_tga else candidates.BACTERIAL
+        sure, least = found[right][1], _RATHER if own.has_stops(candidates.WITHOUT_TGA) else _SURER
         if not own.has_stops(right) and sure > max(least * found[own.code][1], _DENSE * n):
             return found[right][0], right, sure / max(found[own.code][1], 1.0)
     return found[own.code][0], own.code, 1.0

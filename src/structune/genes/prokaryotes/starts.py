@@ -15,16 +15,7 @@ from structune.files.models import Arrays, check_array
 from structune.genes.nucleotides import Letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
 from structune.genes.prokaryotes.kernels.ribosome_sites import RUNS, SPACINGS
-from structune.genes.prokaryotes.structure.candidates import (
-    CODON,
-    CONTEXT,
-    STARTS,
-    WORD,
-    OrfShard,
-    count_words,
-    read_signals,
-    with_candidates,
-)
+from structune.genes.prokaryotes.structure import candidates
 from structune.genes.prokaryotes.structure.orf_graph import Chosen, OrfGraph
 from structune.structure import FloatArray, IntArray, offsets_of
 
@@ -34,8 +25,8 @@ N_NEIGHBOURS = 2 * (DISTANCES.size + 1)  # on the same strand, or on the other o
 _NEAR = int(np.searchsorted(DISTANCES, 30))  # bins of genes that one messenger RNA may have
 _BEHIND = np.array([1, 30, 60, 120, 240, 480])  # bases from the first start codon of the frame on
 _APART = 1 << 20  # between sequences
-_N_UPSTREAM = int((CONTEXT < 0).sum())  # letters in a row, up to the start
-_N_WORDS = 4**WORD + 1
+_N_UPSTREAM = int((candidates.CONTEXT < 0).sum())  # letters in a row, up to the start
+_N_WORDS = 4**candidates.WORD + 1
 _FIRST_WORD, _LAST_WORD = -16, 15  # of those near a start
 _CODONS = np.array([0.75, 0.16, 0.09])  # of ATG, GTG, TTG among starts
 _SITUATIONS, _N_CLASSES = 3, 3
@@ -45,7 +36,7 @@ _MOTIFS = {  # at first; the first and last place of their first bases; shares o
     "promoter": ("TATAAT", -40, -20, 0.2),
 }
 _AROUND = ("far before", "before", "at", "second codon", "behind")  # bases around starts that count alike
-_GROUP = np.searchsorted([-20, -3, 0, 6], CONTEXT, side="right")  # of each place, among these
+_GROUP = np.searchsorted([-20, -3, 0, 6], candidates.CONTEXT, side="right")  # of each place, among these
 WEIGHTS = {  # of log odds, as training/prokaryotic_starts.py fits them
     "words behind": 0.16,
     "words before": -0.08,
@@ -65,9 +56,9 @@ WEIGHTS = {  # of log odds, as training/prokaryotic_starts.py fits them
 }
 _SHAPES = {  # of arrays in files
     "words": (_N_WORDS,),
-    "codons": (len(STARTS),),
+    "codons": (len(candidates.STARTS),),
     "sites": (RUNS * SPACINGS + 1,),
-    "context": (CONTEXT.size, 5),
+    "context": (candidates.CONTEXT.size, 5),
     "neighbours": (N_NEIGHBOURS,),
     "behind": (_BEHIND.size + 1,),
     "classes": (_SITUATIONS, _N_CLASSES),
@@ -105,11 +96,11 @@ class Choices:
     words: kernels.Words  # of the genes' frames
 
     @classmethod
-    def of(cls, shard: OrfShard, chosen: Chosen, neighbours: Chosen | None = None) -> Choices:
+    def of(cls, shard: candidates.OrfShard, chosen: Chosen, neighbours: Chosen | None = None) -> Choices:
         """Those of the genes that are chosen; `neighbours` are these, and others beside them."""
         inside = shard.frame_sums(chosen) > 0
-        places, part = np.flatnonzero(inside), with_candidates(shard, inside)
-        kinds, sites, letters = read_signals(part.signals)
+        places, part = np.flatnonzero(inside), candidates.with_candidates(shard, inside)
+        kinds, sites, letters = candidates.read_signals(part.signals)
         before = _before(shard, places, chosen if neighbours is None else neighbours)
         by_place = np.ascontiguousarray(letters.T)
         is_start = chosen[places].astype(bool)
@@ -131,7 +122,7 @@ class Choices:
     @cached_property
     def behind(self) -> IntArray:
         """Bin of the distance from the first start codon of the frame."""
-        return np.asarray(np.searchsorted(_BEHIND, CODON * self.words.skipped, side="right"))
+        return np.asarray(np.searchsorted(_BEHIND, candidates.CODON * self.words.skipped, side="right"))
 
     @cached_property
     def words_near(self) -> IntArray:
@@ -163,7 +154,7 @@ class Choices:
         return np.array([np.bincount(letters, taught, minlength=5) for letters in self.letters])
 
 
-def _before(shard: OrfShard, places: IntArray, chosen: Chosen) -> IntArray:
+def _before(shard: candidates.OrfShard, places: IntArray, chosen: Chosen) -> IntArray:
     """The bin of the distance of each candidate from the gene before it in its sequence."""
     # All sequences lie on one line, so far apart that no gene of another one is near. For candidates of the
     # reverse strand the line is turned round: the gene before is the one that ends last before, along the
@@ -319,7 +310,7 @@ class StartModel:
     def found(
         self,
         graph: OrfGraph,
-        shard: OrfShard,
+        shard: candidates.OrfShard,
         chosen: Chosen,
         scores: FloatArray | None,
         is_open: bool,
@@ -357,7 +348,7 @@ def weighed(parts: dict[str, FloatArray]) -> FloatArray:
 
 
 def learn_starts(
-    shard: OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
+    shard: candidates.OrfShard, chosen: Chosen, letters: Sequence[Letters], trust: float = 0.0
 ) -> StartModel | None:
     """Learn from the stops of the genes that are chosen; None of fewer than 200. `letters` are the sequences,
     and `trust` are log odds of the genes' own starts, beside what is seen there."""
@@ -365,18 +356,18 @@ def learn_starts(
         return None
     of = Choices.of(shard, chosen)
     # words at any place of both strands: what genes differ from
-    everywhere = sum(map(count_words, letters), np.full(_N_WORDS - 1, _FEW_WORDS))
+    everywhere = sum(map(candidates.count_words, letters), np.full(_N_WORDS - 1, _FEW_WORDS))
     everywhere /= everywhere.sum()
     upstream = of.upstream
     background = np.bincount(upstream[upstream < 4], minlength=4) / np.count_nonzero(upstream < 4)
     all_letters = of.count_letters(np.ones(len(of)))
-    all_codons = np.bincount(of.kinds, minlength=len(STARTS)) + 1.0
+    all_codons = np.bincount(of.kinds, minlength=len(candidates.STARTS)) + 1.0
 
     def model_of(used: FloatArray, classes: FloatArray, motifs: Mapping[str, Motif]) -> StartModel:
         words = np.zeros(_N_WORDS)
         kernels.count_words(of.words, used, words)
         words = words[:-1] + len(everywhere) / 2 * everywhere
-        codons = _FEW_STARTS * _CODONS + np.bincount(of.kinds, used, minlength=len(STARTS))
+        codons = _FEW_STARTS * _CODONS + np.bincount(of.kinds, used, minlength=len(candidates.STARTS))
         context = _odds(of.count_letters(used), all_letters)
         context[:, 4] = 0.0
         return StartModel(

@@ -8,17 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from structune.learning.risk import Risk
+from structune.learning.solvers import solution
 from structune.learning.solvers.lbfgs import Pairs
 from structune.learning.solvers.newton import solve_dense
-from structune.learning.solvers.solution import (
-    MOST_HALVINGS,
-    ROUNDING,
-    Descent,
-    Objective,
-    Solution,
-    least_subgradient,
-    share_done,
-)
 from structune.running.blas import one_thread
 from structune.running.monitor import Monitor
 from structune.structure import FloatArray, IntArray
@@ -28,7 +20,7 @@ _MOST_STEPS = 50  # toward the minimum of a quadratic
 
 @one_thread()
 def minimize_composite(
-    objective: Objective,
+    objective: solution.Objective,
     start: FloatArray,
     l1: FloatArray,
     curvatures: Curvatures,
@@ -38,7 +30,7 @@ def minimize_composite(
     decrement: float = 0.0,
     max_iterations: int = 1000,
     monitor: Monitor | None = None,
-) -> Solution:
+) -> solution.Solution:
     """Minimize ``f(w) + l1 @ |w|`` for a smooth f; weights of the minimum may be exactly zero.
 
     A step goes to the minimum of a quadratic for f plus the absolute values, or part of the way (Lee, Sun &
@@ -56,13 +48,13 @@ def minimize_composite(
     if kept.state is not None and pairs is not None:
         rows = kept.state.array("pairs", None, 2, start.size)
         pairs = curvatures.pairs = Pairs.from_rows(rows, pairs.most)
-    path = Descent(objective, start, monitor, kept, l1)
+    path = solution.Descent(objective, start, monitor, kept, l1)
     first, gain = path.norm, np.inf if np.isfinite(least_gain) else 0.0
 
     def step() -> str:
         nonlocal gain
         norm, before = path.norm, path.value
-        done = share_done(norm, first, gradient_tolerance)
+        done = solution.share_done(norm, first, gradient_tolerance)
         shown = {"evaluation": path.n_evaluations, "objective": before, "gradient": norm}
         monitor.show("fit", done=done, weights=path.w, **shown)
         monitor.check()
@@ -76,7 +68,7 @@ def minimize_composite(
     return path.run(step, max_iterations, lambda: {} if pairs is None else {"pairs": pairs.rows()})
 
 
-def _go_toward_minimum(path: Descent, l1: FloatArray, curvatures: Curvatures, enough: float) -> bool:
+def _go_toward_minimum(path: solution.Descent, l1: FloatArray, curvatures: Curvatures, enough: float) -> bool:
     """Go as far toward the minimum of the quadratic as the objective falls; whether it did."""
     before, slopes = path.w, path.gradient
     active, quadratic = curvatures.at(before, path.pull)
@@ -94,8 +86,8 @@ def _go_toward_minimum(path: Descent, l1: FloatArray, curvatures: Curvatures, en
         return reached
 
     # a step that may gain no more than `enough` is tried once, as in `minimize_newton`
-    is_last = -slope <= max(enough, ROUNDING * abs(path.value))
-    moved = path.go(reach, slope, 1 if is_last else MOST_HALVINGS)
+    is_last = -slope <= max(enough, solution.ROUNDING * abs(path.value))
+    moved = path.go(reach, slope, 1 if is_last else solution.MOST_HALVINGS)
     if path.w is not before and curvatures.pairs is not None:
         curvatures.pairs.add(path.w - before, path.gradient - slopes)
     return moved
@@ -114,14 +106,14 @@ def minimize_l1_quadratic(
     z, slope, value = w, gradient, 0.0
     before = float(l1 @ np.abs(w))
     for _ in range(_MOST_STEPS):
-        pull = least_subgradient(slope, z, l1)
+        pull = solution.least_subgradient(slope, z, l1)
         if float(np.linalg.norm(pull)) <= tolerance:
             break
         # inside an orthant |z| = orthant . z, so that the function is a quadratic there; a step may end zeros
         # on the faces of the orthant, but crosses none
         orthant = np.where(z != 0.0, np.sign(z), -np.sign(pull))
         step = _step(quadratic, z, slope + l1 * orthant, orthant)
-        for halvings in range(MOST_HALVINGS):
+        for halvings in range(solution.MOST_HALVINGS):
             end = z + 0.5**halvings * step
             end[end * orthant < 0.0] = 0.0
             image = quadratic.product(end - w)

@@ -180,7 +180,7 @@ class TuningProblem:
                 for fold in every:
                     executor.place(data.of_folds([fold]))  # together, as splits take them
         else:
-            every, pairs, dealt = _splits_of_examples(
+            every, pairs, dealt = splits_of_examples(
                 len(data), cv, splits, example_groups, strata, random_state
             )
 
@@ -214,7 +214,7 @@ def _splits_of_folds(data: ShardFolder, cv: Any, wanted: bool) -> _Dealt:
     return every, [([fold for fold in every if fold not in part], part) for part in parts], ""
 
 
-def _splits_of_examples(n: int, cv: Any, wanted: bool, groups: Any, strata: Any, random_state: Any) -> _Dealt:
+def splits_of_examples(n: int, cv: Any, wanted: bool, groups: Any, strata: Any, random_state: Any) -> _Dealt:
     """Numbers of examples, with the groups and strata that they have."""
     check_number("cv", cv, SPLITS)
     if not wanted:

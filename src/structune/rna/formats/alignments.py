@@ -79,8 +79,7 @@ def _records(
 ) -> Iterator[RNARecord]:
     for name, row in own.items():
         if name not in rows:
-            message = f"{shown(name)} has a structure, but no sequence"
-            raise lines.refuse(min(row), message)
+            raise lines.refuse(min(row), f"{shown(name)} has a structure, but no sequence")
     every = [*rows.values(), *own.values(), *of_all.values()]
     for row in every:
         if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):

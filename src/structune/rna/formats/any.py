@@ -123,8 +123,7 @@ def read_rna(
                     raise DataError(f"{lines.name}: the file has no sequences")
                 return
             if not chosen.has_headers or not next(filter(None, lines.head(HEAD)), "").startswith(">"):
-                expected = "records can only be skipped in files with headers '>name'"
-                raise DataError(f"{lines.name}: {expected}")
+                raise DataError(f"{lines.name}: records can only be skipped in files with headers '>name'")
             # a record at a time, so that the others are read; CONTRAfold writes ">structure" within records
             pieces = lines.pieces(lambda text: text.startswith(">") and text != ">structure")
             for count, piece in enumerate(pieces, 1):
@@ -167,8 +166,7 @@ def write_rna(target: Source, records: Iterable[RNARecord], format: str | None =
     found = format or _format_of_name(target)
     if found not in _WRITERS:
         what = f"{found} files cannot be written" if found else "the ending of the name is unknown"
-        told = f"{source_name(target)}: {what}"
-        raise DataError(f"{told}; set format to one of {', '.join(_WRITERS)}")
+        raise DataError(f"{source_name(target)}: {what}; set format to one of {', '.join(_WRITERS)}")
     _WRITERS[found](target, records)
 
 

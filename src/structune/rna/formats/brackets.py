@@ -145,8 +145,7 @@ def partners(structure: str) -> IntArray:
             i = stacks[opening].pop()
             found[i], found[j] = j, i
         elif character != ".":
-            expected = "is not '.', a bracket or a letter"
-            raise DataError(f"position {j + 1} (from 1): {character!r} {expected}")
+            raise DataError(f"position {j + 1} (from 1): {character!r} is not '.', a bracket or a letter")
     if open_bases := [stack[-1] for stack in stacks.values() if stack]:
         i = min(open_bases)
         closing = CLOSING[OPENING.index(structure[i])]

@@ -23,8 +23,7 @@ def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        told = "the file is not text; expected a name and a number per line"
-        raise DataError(f"{path}: {told}") from None
+        raise DataError(f"{path}: the file is not text; expected a name and a number per line") from None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue

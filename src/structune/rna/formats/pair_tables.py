@@ -190,8 +190,7 @@ class _PairTable:
 def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int]]]:
     """The number of each base from 1, its letter, and its partner, 0 for none."""
     if STRANDS in record.sequence:
-        told = "CT and BPSEQ files cannot hold two strands"
-        raise DataError(f"record {shown(record.name)}: {told}")
+        raise DataError(f"record {shown(record.name)}: CT and BPSEQ files cannot hold two strands")
     found = (partners(need_structure(record)) + 1).tolist()
     return enumerate(zip(record.sequence, found, strict=True), 1)
 

@@ -10,22 +10,14 @@ from typing import ClassVar, TypeVar
 
 from structune.errors import DataError, warn
 from structune.files.text import Lines, Source, header_description, header_name, plural, save, shown
-from structune.rna.formats.brackets import (
-    STRANDS,
-    bases_of,
-    check_cut,
-    check_strands,
-    cut_as,
-    partners,
-    to_dot_bracket,
-)
+from structune.rna.formats import brackets
 
 BASES = "ACGUNRYSWKMBDHVX"
-OF_STRANDS = BASES + STRANDS
+OF_STRANDS = BASES + brackets.STRANDS
 GAPS = "-._~"  # of aligned sequences
 _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
-_MARKS = frozenset("x" + STRANDS)
+_MARKS = frozenset("x" + brackets.STRANDS)
 HEAD = 1000  # lines looked at; a record may be a whole chromosome
 _ADVICE = "which is ambiguous. For constraints use --constraints, for masked bases --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
@@ -72,17 +64,19 @@ class RNARecord:
                 raise DataError(f"the {what} {shown(text)} is not one {kind} of UTF-8 text")
         try:
             object.__setattr__(self, "sequence", clean_sequence(self.sequence, OF_STRANDS))
-            check_strands(self.sequence)
+            brackets.check_strands(self.sequence)
             if self.structure is not None:
-                check_cut(self.structure, self.n_bases, self.sequence.find(STRANDS), "a structure")
-                partners(self.structure)
+                brackets.check_cut(
+                    self.structure, self.n_bases, self.sequence.find(brackets.STRANDS), "a structure"
+                )
+                brackets.partners(self.structure)
         except DataError as error:
             raise DataError(f"record {shown(self.name)}: {error}") from error
 
     @property
     def n_bases(self) -> int:
         """Number of bases of all strands."""
-        return len(bases_of(self.sequence))
+        return len(brackets.bases_of(self.sequence))
 
 
 def clean_sequence(text: str, letters: str = BASES) -> str:
@@ -195,7 +189,7 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
     for record in records:
         structure = need_structure(record)
         if not STRUCTURE.search(structure):
-            structure = cut_as(structure, to_dot_bracket(partners(structure)))
+            structure = brackets.cut_as(structure, brackets.to_dot_bracket(brackets.partners(structure)))
         texts.append(f">{record.header}\n{record.sequence}\n{structure}\n")
     save(target, "".join(texts))
 
@@ -268,8 +262,7 @@ class Entry:
                 # No structure has x and |, and in it < and > are pairs.
                 marked = not {"x", "|"}.isdisjoint(found) or found.count("<") != found.count(">")
                 if found and self.is_line:
-                    how = "need --input-format dot_bracket"
-                    advice = f". Sequences of several lines without headers {how}"
+                    advice = ". Sequences of several lines without headers need --input-format dot_bracket"
                 elif marked and set(found) <= _CONSTRAINTS:
                     advice = ". To read constraints use --constraints"
                 elif found and not _BRACKET.search(found):

@@ -269,15 +269,9 @@ class RNA(Structure):
 
     # --- inference ----------------------------------------------------------------------------------------
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: RNAShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: RNAShard, expected: Array | None, weights: FloatArray, within: bool
     ) -> Array:
-        weights = shard.weights if weights is None else weights
         if not within:
             log_z, counts = self._inside_outside(w, shard, None if expected is None else weights)
         else:  # scores of the structures that are known, and sums by the evidence of the others
@@ -333,11 +327,7 @@ class RNA(Structure):
         return 8.0 * n_cells(n, self._space.reach(n)) * (n_tables + more)
 
     def _inside_outside(
-        self,
-        w: Array,
-        shard: RNAShard,
-        weights: FloatArray | None,
-        log_domain: bool = False,
+        self, w: Array, shard: RNAShard, weights: FloatArray | None, log_domain: bool = False
     ) -> tuple[Array, Array]:
         """Log-partitions, and the weighted sum of the expected table cells unless there are no weights."""
         shard, log_z = shard.free(), np.empty(len(shard), w.dtype)

@@ -30,8 +30,11 @@ def _runs(X: Iterable[Sequence[Any]]) -> Iterator[tuple[int, list[Sequence[Any]]
     some, first, n_tokens = list[Sequence[Any]](), 0, 0
     for s, sequence in enumerate(X):
         is_list = type(sequence) is list or isinstance(sequence, Sequence | np.ndarray)
+        if not is_list and hasattr(sequence, "to_list"):  # a Series of pandas or Polars
+            sequence, is_list = sequence.to_list(), True
         if not is_list or isinstance(sequence, str):
-            raise DataError(f"sequence {s}: must be a list of tokens, not {type(sequence).__name__}")
+            told = ". Give its rows as dicts" if hasattr(sequence, "columns") else ""
+            raise DataError(f"sequence {s}: must be a list of tokens, not {type(sequence).__name__}{told}")
         some.append(sequence)
         n_tokens += len(sequence)
         if n_tokens >= _TOKENS:
@@ -393,9 +396,22 @@ def _check_finite(rows: KnownRows, names: Sequence[str]) -> None:
 def table_of_items(X: Iterable[Sequence[Any]], join: str = "=", plain: Plain | None = None) -> AttributeTable:
     """As `AttributeTable.from_items`. Tokens that are no flat lists or dicts go through `plain` first."""
     names = Names()
+    return table_of_rows([_numbered(X, names.enter, join, plain)], names)
+
+
+def entered_rows(X: Iterable[Sequence[Any]], names: Names, join: str, plain: Plain) -> KnownRows:
+    """The attributes of sequences by their numbers among `names`, into which new ones are entered."""
     rows = _numbered(X, names.enter, join, plain)
-    values = None if rows.values is None else _unless_ones(rows.values)
-    return AttributeTable(rows.lengths, rows.indptr, rows.columns, values, names.strings)
+    _check_finite(rows, names.strings)
+    return rows
+
+
+def table_of_rows(parts: Sequence[KnownRows], names: Names) -> AttributeTable:
+    """The sequences of all parts, one after the other."""
+    lengths, columns = (np.concatenate([part[k] for part in parts]) for k in (0, 2))
+    indptr = offsets_of(np.concatenate([np.diff(part.indptr) for part in parts]))
+    values = [np.ones(part.columns.size) if part.values is None else part.values for part in parts]
+    return AttributeTable(lengths, indptr, columns, _unless_ones(np.concatenate(values)), names.strings)
 
 
 def as_table(X: Any) -> AttributeTable:

@@ -158,10 +158,10 @@ class KnownAttributes:
     def __init__(self, names: Sequence[str], gazetteers: Mapping[str, frozenset[str]]) -> None:
         self.columns = {name: a for a, name in enumerate(names)}
         self.texts, self.shapes = dict[str, list[int]](), dict[str, list[int]]()
-        for name, a in self.columns.items():
-            for begin, known in ((TEXT, self.texts), (SHAPE, self.shapes)):
+        for begin, known in ((TEXT, self.texts), (SHAPE, self.shapes)):
+            for name, a in self.columns.items():
                 if name.startswith(begin):
-                    _enter(known, name.removeprefix(begin), a)
+                    _enter(known, name[len(begin) :], a)
         for name, entries in gazetteers.items():
             column = self.columns.get(GAZETTEER + name)
             for entry in entries if column is not None else ():
@@ -188,8 +188,10 @@ def forgotten(words: list[str], start: int, stop: int) -> Iterable[str]:
 
 def _enter(prefixes: dict[str, list[int]], text: str, column: Any) -> None:
     """Let the text have the column, and all that it begins with be there."""
-    for at in (at for at, letter in enumerate(text) if letter == " "):
+    at = text.find(" ")
+    while at >= 0:
         prefixes.setdefault(text[:at], [])
+        at = text.find(" ", at + 1)
     prefixes.setdefault(text, []).append(column)
 
 

@@ -7,12 +7,16 @@ A template's text is also the start of its attributes' names: ``w[-1]|w[0]`` giv
 ``w[0].suffix3``  its last three characters; no attribute if it is shorter (also ``prefix3``)
 ``w[0].lower``    the value in lower case
 ``w[0].shape``    its shape: ``Xx`` for ``Hello``, ``d-d.d`` for ``1990-99.5``
+``w[0].test:^\\d``  "true" if the value matches a pattern of Wapiti, else "false"
+``w[0].match:\\d``  what the pattern matches, or an empty text (``lowermatch``: in lower case)
+``w[-1].pad``       beyond the ends it has values, too: ``_x-1`` before the first token, ``_x+1`` after it
 ``a|b|c``         conjunction of any of these
 ``w[-2..2]``      a window, short for ``w[-2] w[-1] w[0] w[1] w[2]``
 ``__BOS__``       at the first token of a sequence; ``__EOS__`` at the last
 ================  ===========================================================================
 
-A template that reads beyond the ends of the sequence gives no attribute, as in CRFsuite.
+A template that reads beyond the ends of the sequence gives no attribute, as in CRFsuite. `read_templates`
+reads template files of CRF++ and Wapiti, whose templates give one.
 """
 
 from __future__ import annotations
@@ -20,21 +24,32 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
+from functools import cache, reduce
 from itertools import groupby
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
+from structune.files.text import Lines, Source
 from structune.structure import IntArray, offsets_of
 from structune.tagging.features.attributes import AttributeTable, as_lengths
 from structune.tagging.features.strings import Categorical, Strings
 
 _COLUMN = r"[^\s,=|\[\]]+"
 _OFFSET = r"[+-]?[0-9]{1,4}"
-_TOKEN = re.compile(rf"({_COLUMN})\[({_OFFSET})\](?:\.(lower|shape|(prefix|suffix)([1-9][0-9]?)))?")
+_TOKEN = re.compile(
+    rf"({_COLUMN})\[({_OFFSET})\](\.pad)?"
+    r"(?:\.(lower|shape|(prefix|suffix)([1-9][0-9]?)|(test|match|lowermatch):([^\s,=|\[\]]+)))?"
+)
+_COMMAND = re.compile(r'%([xtmXTM])\[\s*([+-]?\d{1,4})\s*,\s*(\d{1,4})\s*(?:,\s*"((?:[^"\\]|\\.)*)")?\s*\]')
+# characters in patterns of Wapiti
+_CLASSES = {"a": "A-Za-z", "d": "0-9", "l": "a-z", "u": "A-Z", "w": "A-Za-z0-9"}
+_CLASSES |= {"s": r" \t-\r", "p": r"!-/:-@\[-`{-~"}
+_SAFE = "!\"#$&'()*+-./:;<>?@\\^_`{}~"
+_N_PADS = 5  # values beyond an end; the last is for all that are further away
 _WINDOW = re.compile(rf"\[({_OFFSET})\.\.({_OFFSET})\]")
 _EXPECTED = "forms such as w[-1], w[0].suffix3, w[0].shape, w[-1]|w[0], __BOS__ and __EOS__"
 # of the first column, and of each further one, in CRFsuite's chunking example
@@ -76,17 +91,20 @@ class Token(Template):
         Name of the column, without whitespace and the characters ``,=|[]``.
     offset : int
         Position relative to the current token, -9999 to 9999: 1 is the next token, -1 the one before.
+    pad : bool
+        Also give values beyond the ends of a sequence, such as ``_x-1``.
     """
 
     column: str
     offset: int = 0
+    pad: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if not _TOKEN.fullmatch(str(self)):
             raise DataError(f"{str(self)!r} is not a template. Allowed: {_EXPECTED}")
 
     def __str__(self) -> str:
-        return f"{self.column}[{self.offset}]"
+        return f"{self.column}[{self.offset}]{'.pad' * self.pad}"
 
     def read(self, corpus: _Corpus) -> Categorical:
         return self.read_token(corpus).compact()
@@ -94,7 +112,13 @@ class Token(Template):
     def read_token(self, corpus: _Corpus) -> Categorical:
         """Return the same values as `read`, without removing categories that do not occur."""
         column = corpus.column(self)
-        return (column if type(self) is Token else column.map(self.view)).take(corpus.rows(self.offset))
+        values = column.take(corpus.rows(self.offset))
+        if self.pad:
+            beyond = corpus.beyond(self.offset)
+            codes = np.where(beyond > 0, len(column.categories) - 1 + beyond, values.codes).astype(np.int32)
+            ends = [f"_x{'-' if self.offset < 0 else '+'}{n}" for n in (*range(1, _N_PADS), "#")]
+            values = Categorical(codes, Strings.chained([column.categories, Strings.of(ends)])).map(str)
+        return values if type(self) is Token else values.map(self.view)
 
     def view(self, value: str) -> str | None:
         """Convert a value of the column to the value of the attribute, or None for no attribute."""
@@ -150,6 +174,43 @@ class Suffix(_Affix):
 
     def view(self, value: str) -> str | None:
         return value[-self.size :] if len(value) >= self.size else None
+
+
+@dataclass(frozen=True)
+class _Match(Token):
+    """What a pattern of Wapiti says of a token: ``w[0].test:^\\d``, ``w[0].match:\\d``."""
+
+    how: str = "match"
+    pattern: str = "."
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}.{self.how}:{quote(self.pattern, safe=_SAFE)}"
+
+    def view(self, value: str) -> str | None:
+        match = _regex(self.pattern).search(value)
+        if self.how == "test":
+            return "true" if match else "false"
+        found = match[0] if match else ""
+        return found.lower() if self.how == "lowermatch" else found
+
+
+@cache
+def _regex(pattern: str) -> re.Pattern[str]:
+    """A pattern of Wapiti as a regular expression: characters, classes, and the marks ``. ^ $ * ?``."""
+    pieces = [r"\A"] if pattern.startswith("^") else []
+    for match in re.finditer(r"(\\?.)([*?])?", pattern[len(pieces) :], re.DOTALL):
+        character, times = match.groups()
+        if character in ("*", "?", "\\"):
+            raise DataError(f"the pattern {pattern!r} has {character!r} without a character to refer to")
+        name = character[1:]
+        if name and name.lower() in _CLASSES:
+            piece = f"[{'^' * name.isupper()}{_CLASSES[name.lower()]}]"
+        elif match[0] == "$" and not match.string[match.end() :]:
+            piece = r"\Z"
+        else:
+            piece = "." if character == "." else re.escape(name or character)
+        pieces.append(piece + {None: "", "*": "*?", "?": "?"}[times])
+    return re.compile("".join(pieces), re.DOTALL)
 
 
 @dataclass(frozen=True, init=False)
@@ -216,9 +277,10 @@ def parse_template(text: str) -> Template:
     for match in map(_TOKEN.fullmatch, text.split("|")):
         if match is None:
             raise DataError(f"{text!r} is not a template. Allowed: {_EXPECTED}")
-        column, offset, view, affix, size = match.groups()
-        given = (column, int(offset), *([] if size is None else [int(size)]))
-        parts.append(_VIEWS.get(affix or view, Token)(*given))
+        column, offset, pad, view, affix, size, how, pattern = match.groups()
+        more = [int(size)] if size else [how, unquote(pattern)] if how else []
+        make = _Match if how else _VIEWS.get(affix or view, Token)
+        parts.append(make(column, int(offset), *more, pad=pad is not None))
     return parts[0] if len(parts) == 1 else Conjunction(*parts)
 
 
@@ -246,6 +308,77 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
                 )
             parsed += [parse_template(word.replace(match[0], f"[{k}]")) for k in range(first, last + 1)]
     return list(dict.fromkeys(parsed))
+
+
+def read_templates(source: Source, columns: Sequence[str]) -> list[Template]:
+    """Read templates from a file: of CRF++, of Wapiti, or as text for `parse_templates`.
+
+    Templates of CRF++ and Wapiti read columns by number. Beyond the ends of a sequence they have the values
+    ``_x-1``, ``_x+1`` and so on, as in Wapiti. Classes of characters such as ``\\u`` are those of ASCII.
+
+    Parameters
+    ----------
+    source : path or file object
+        File in UTF-8. Lines that start with ``#`` are comments.
+    columns : sequence of str
+        Names of the columns before the label, in their order.
+
+    Raises
+    ------
+    DataError
+        Names the line of what models do not have: weights for pairs of an attribute and a transition (``B``
+        or ``*`` with ``%x``), templates that share attributes, and templates without a token.
+    """
+    lines = Lines(source)
+    given = [(number, text) for number, text in lines.filled() if text[0] != "#"]
+    if not any(_COMMAND.search(text) for _, text in given):
+        return parse_templates(text for _, text in given)
+    found, texts, has_transitions = dict[Template, int](), dict[str, int](), False
+    for number, line in given:
+        with lines.at(number):
+            text, _, comment = line.partition("#")
+            if "%" in comment:
+                raise DataError("'#' begins a comment in Wapiti, but not in CRF++. Use another character")
+            if (text := text.rstrip()) in ("B", "b"):
+                has_transitions = True
+                continue
+            template, around = _of_pattern(text, columns), _COMMAND.sub("%x", text.lower())
+            if template in found:
+                warn(f"{lines.name}:{number}: skipped the template, which repeats line {found[template]}")
+            elif around in texts:
+                raise DataError(
+                    f"the template shares attributes with line {texts[around]}, as the text around %x is the "
+                    "same. Models do not have this: give each its own name, such as U01: and U02:"
+                )
+            found.setdefault(template, number)
+            texts.setdefault(around, number)
+    if not has_transitions:
+        warn(f"{lines.name} has no line B, but models always have weights of transitions between labels")
+    return list(found)
+
+
+def _of_pattern(text: str, columns: Sequence[str]) -> Template:
+    """The template that a line of CRF++ or Wapiti describes."""
+    if text[0] not in "Uu":
+        raise DataError(
+            f"{text!r} is not supported. Allowed: lines that begin with U, and B alone. Models have no "
+            "weights for pairs of an attribute and a transition"
+        )
+    parts = list[Token]()
+    for command, offset, number, pattern in _COMMAND.findall(text):
+        if int(number) >= len(columns):
+            known = ", ".join(f"{k} ({name})" for k, name in enumerate(columns))
+            raise DataError(f"{text!r} reads column {number}. Columns before the label: {known}")
+        if (command in "xX") == bool(pattern):
+            raise DataError(f"{text!r}: %t and %m need a pattern in quotes, and %x has none")
+        _regex(pattern)  # or an error
+        make: Any = {"x": Token, "X": Lower}.get(command, _Match)
+        how = {"m": "match", "M": "lowermatch"}.get(command, "test")
+        more = [how, pattern] if pattern else []
+        parts.append(make(columns[int(number)], int(offset), *more, pad=int(offset) != 0))
+    if not parts or "%" in _COMMAND.sub("", text):
+        raise DataError(f"{text!r} is not a template. Allowed: text with %x[-1,0], and %X, %t, %T, %m and %M")
+    return parts[0] if len(parts) == 1 else Conjunction(*parts)
 
 
 def window(column: str, first: int, last: int) -> list[Token]:
@@ -311,6 +444,11 @@ class _Corpus:
             rows = np.arange(self.n_tokens) + offset
             self._rows[offset] = np.where((rows >= self.first) & (rows <= self.last), rows, -1)
         return self._rows[offset]
+
+    def beyond(self, offset: int) -> IntArray:
+        """How far each token's neighbor at the offset lies beyond the ends, at most `_N_PADS`."""
+        rows = np.arange(self.n_tokens) + offset
+        return np.clip(np.maximum(self.first - rows, rows - self.last), 0, _N_PADS)
 
     def column(self, template: Token) -> Categorical:
         """The column that a template reads, with its categories."""

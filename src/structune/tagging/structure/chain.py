@@ -49,12 +49,14 @@ from structune.tagging.structure.shard import (
     check_room,
     feature_table,
     find_keys,
+    keep_pairs,
     order_attributes,
     runs_of_sequences,
     token_costs,
     with_weight,
     wrong_tokens,
 )
+from structune.tagging.structure.unique_spans import SpanTypes, best_unique
 
 _FEW = 1 << 10  # attributes of tokens that take less time to score one by one than to lay out as a shard
 _NOTHING = np.empty(0)
@@ -402,23 +404,17 @@ class Chain(Structure):
         before : ndarray of int64, shape (chain.n_weights,)
             Index in `self` of each weight of the returned chain.
         """
-        kept = np.flatnonzero(which[self._pairs])
-        n, keys = self.n_labels, self.pairs.keys[kept]
-        used, attribute = np.unique(keys // n, return_inverse=True)
-        order, _ = order_attributes(attribute * n + keys % n, used.size, n)
-        names = [self.attributes[a] for a in used[order].tolist()]
-        keys = np.argsort(order)[attribute] * n + keys % n
         # Attributes are put in the order that is fast, and their keys with them: weights change places.
-        rising = np.argsort(keys)
+        names, keys, kept = keep_pairs(self.attributes, self.pairs.keys, self.n_labels, which[self._pairs])
         moves, end = {}, self._ends.stop
-        numbers = [kept[rising], np.arange(self._starts.start, end)]
+        numbers = [kept, np.arange(self._starts.start, end)]
         for name, all_keys in self.move_keys.items():
             chosen = np.flatnonzero(which[end : end + all_keys.size])
             moves[name] = all_keys[chosen]
             numbers.append(end + chosen)
             end += all_keys.size
         chain = type(self)(
-            self.labels, names, keys[rising], boundary=self.boundary, forbidden=self.forbidden, **moves
+            self.labels, names, keys, boundary=self.boundary, forbidden=self.forbidden, **moves
         )
         return chain, np.concatenate(numbers)
 
@@ -765,11 +761,14 @@ class Chain(Structure):
         self.pairs.close_counts(tokens)
         return out
 
-    def marginals(self, w: FloatArray, shard: ChainShard) -> FloatArray:
-        """Return the probability of each label at each token, shape (n_tokens, n_labels)."""
+    def marginals(self, w: FloatArray, shard: ChainShard, within: bool = False) -> FloatArray:
+        """Return the probability of each label at each token, shape (n_tokens, n_labels).
+
+        With `within`, labels agree with the shard's partial labels.
+        """
         self._check_room(shard, self._tables[1], 1)
         out = np.empty((shard.n_parts, self.n_labels))
-        for block, posterior in self._posteriors(w, shard, np.ones(len(shard))):
+        for block, posterior in self._posteriors(w, shard, np.ones(len(shard)), within):
             out[int(shard.offsets[block.start]) : int(shard.offsets[block.stop])] = posterior.rows
         return out
 
@@ -845,12 +844,35 @@ class Chain(Structure):
         """Return the Hamming cost: the number of wrong labels in each sequence, shape (n_sequences,)."""
         return wrong_tokens(self._labels_of(shard), outputs, shard.offsets[:-1])
 
-    def n_best(self, w: FloatArray, shard: ChainShard, n: int) -> list[tuple[IntArray, FloatArray]]:
-        """Return up to `n` best labelings of each sequence, (n_found, length), and scores, best first."""
+    def best_unique(self, w: FloatArray, shard: ChainShard, spans: SpanTypes, numbers: IntArray) -> IntArray:
+        """Return the best labels with at most one span of each type, shape (n_tokens,).
+
+        Labels agree with the shard's partial labels. Errors give the `numbers` of sequences.
+
+        Raises
+        ------
+        DataError
+            A sequence has no such labels, or its best ones take too long to find.
+        """
+        labels = self.best(w, shard, within=True)[0]
+        under = self._under(w, shard, within=True)
+        for s in spans.repeating(labels, shard.offsets):
+            _, scores = self._scores_of(under, slice(s, s + 1))
+            found = best_unique(scores, *under.moves.of_states, spans, int(numbers[s]))
+            labels[shard.offsets[s] : shard.offsets[s + 1]] = found
+        return labels
+
+    def n_best(
+        self, w: FloatArray, shard: ChainShard, n: int, within: bool = False
+    ) -> list[tuple[IntArray, FloatArray]]:
+        """Return up to `n` best labelings of each sequence, (n_found, length), and scores, best first.
+
+        With `within`, labels agree with the shard's partial labels.
+        """
         if n < 1:
             raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)
-        under, results = self._under(w, shard), []
+        under, results = self._under(w, shard, within=within), []
         # One sequence at a time: tables grow with n.
         for s in range(len(shard)):
             _, scores = self._scores_of(under, slice(s, s + 1))

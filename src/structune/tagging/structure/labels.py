@@ -24,7 +24,7 @@ _CHOICE = (set, frozenset, list, tuple)
 _NAME = (str, int, np.integer)
 _BREAKS = ("skip", "trim", "error")
 OUTSIDE = "O"  # the label of tokens that are in no segment: each is one of its own, of one token
-_SEGMENT = re.compile(r"(O)|([BIES])(?:-(?!O$)(.+))?")  # no segment is of the type O
+SEGMENT = re.compile(r"(O)|([BIES])(?:-(?!O$)(.+))?")  # no segment is of the type O
 _MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
@@ -343,7 +343,7 @@ def _choices(label: Any) -> Iterable[Any]:
 
 
 def check_lengths(outputs: Any, lengths: IntArray) -> None:
-    if not isinstance(outputs, Collection):
+    if not isinstance(outputs, Collection) or hasattr(outputs, "columns"):  # a table, by its columns
         raise DataError(f"the labels must be a list of sequences of labels, not {outputs!r}")
     if len(outputs) != lengths.size:
         raise DataError(f"y has labels for {len(outputs)} sequences, but X has {lengths.size}")
@@ -480,7 +480,9 @@ class Segmentation:
         return sequence, start, start + int(self.stops[segment] - self.starts[segment])
 
 
-def read_segments(outputs: Any, lengths: IntArray) -> Segmentation:
+def read_segments(
+    outputs: Any, lengths: IntArray, place: Callable[[int, int], str] | None = None
+) -> Segmentation:
     """The segments that labels spell, read as conlleval does: an ``I-x`` that continues nothing begins one.
 
     Parameters
@@ -489,6 +491,8 @@ def read_segments(outputs: Any, lengths: IntArray) -> Segmentation:
         ``O``, or one such as ``B-x``, ``I-x``, ``E-x``, ``S-x``.
     lengths : ndarray of int64, shape (n_sequences,)
         Tokens expected in each sequence.
+    place : callable, optional
+        Returns the text of errors for a sequence and a token, such as a file and its line.
 
     Raises
     ------
@@ -500,11 +504,12 @@ def read_segments(outputs: Any, lengths: IntArray) -> Segmentation:
     parts: dict[Any, tuple[str, str]] = {}
     for t, label in enumerate(flat):
         if not isinstance(label, str) or label not in parts:
-            match = _SEGMENT.fullmatch(label) if isinstance(label, str) else None
+            match = SEGMENT.fullmatch(label) if isinstance(label, str) else None
             if match is None:
+                where = (place or named_place)(*place_of(t, lengths))
                 raise DataError(
-                    f"{_where(t, lengths)}: the label {label!r} is not BIO or BIOES. Allowed: O, B-x, I-x, "
-                    "E-x, S-x, where x is a segment type"
+                    f"{where}: the label {label!r} is not BIO or BIOES. Allowed: O, B-x, I-x, E-x, S-x, "
+                    "where x is a segment type"
                 )
             parts[label] = (OUTSIDE, OUTSIDE) if match[1] else (match[2], match[3] or "")
     prefixes, types = [parts[label][0] for label in flat], [parts[label][1] for label in flat]

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.kernels.vectors import lanes_for
@@ -37,6 +38,7 @@ from structune.tagging.structure.shard import (
     check_room,
     feature_table,
     find_keys,
+    keep_pairs,
     order_attributes,
     runs_of_sequences,
     token_costs,
@@ -106,10 +108,10 @@ class SemiMarkovChain(Structure):
             AttributeWeights(k, len(each), n)
             for k, each, n in zip(keys, attributes, (len(self.tags), n_labels, n_labels), strict=True)
         )
-        names, length_of = dict[str, int](), list[int]()  # of each column of cells; -1 outside
+        names, length_of = dict[tuple[str, str], int](), list[int]()  # of each column of cells; -1 outside
         for label, n in zip(self.labels, longest.tolist(), strict=True):
             for bucket in np.searchsorted(_LENGTH_STARTS, np.arange(1, n + 1), side="right") - 1:
-                name = f"{LENGTH}{_LENGTHS[bucket]} : {label}"
+                name = LENGTH + _LENGTHS[bucket], label
                 length_of.append(-1 if label == OUTSIDE else names.setdefault(name, len(names)))
         self._length_of, self._length_names = np.array(length_of, np.int64), list(names)
         sizes = (
@@ -197,6 +199,19 @@ class SemiMarkovChain(Structure):
         names, keys = [each for each, _ in ordered], [each for _, each in ordered]
         return cls(labels, longest, names, keys, reader, boundary)
 
+    def keep(self, which: NDArray[np.bool_]) -> tuple[Self, IntArray]:
+        """Return a chain with a part of the weights, and the index of each here, as `Chain.keep`.
+
+        Weights of lengths, starts, ends and transitions are always kept.
+        """
+        parts = zip(self.attributes, self.tables, self._parts, strict=True)
+        found = [keep_pairs(each, table.keys, table.n_labels, which[part]) for each, table, part in parts]
+        names, keys = [each for each, *_ in found], [each for _, each, _ in found]
+        numbers = [kept + part.start for (*_, kept), part in zip(found, self._parts, strict=True)]
+        numbers.append(np.arange(self._lengths.start, self.n_weights))
+        chain = type(self)(self.labels, self.longest, names, keys, self.reader, self.boundary)
+        return chain, np.concatenate(numbers)
+
     # --- vocabulary ---------------------------------------------------------------------------------------
 
     @property
@@ -209,19 +224,23 @@ class SemiMarkovChain(Structure):
         return self._transitions.stop
 
     def weight_names(self) -> list[str]:
-        names: list[str] = []
+        ends = [("(start)" if a is None else a, "(end)" if b is None else b) for a, b in self.moves()]
+        return [*(f"{name} : {y}" for name, y in self.states()), *(f"{a} -> {b}" for a, b in ends)]
+
+    def states(self) -> list[tuple[str, str]]:
+        """Attribute and label of each of the first weights."""
+        names: list[tuple[str, str]] = []
         for table, attributes, labels in zip(
             self.tables, self.attributes, (self.tags, self.labels, self.labels), strict=True
         ):
             pairs = zip(*np.divmod(table.keys, table.n_labels), strict=True)
-            names += [f"{attributes[a]} : {labels[y]}" for a, y in pairs]
-        ends = (*(f"(start) -> {y}" for y in self.labels), *(f"{y} -> (end)" for y in self.labels))
-        return [
-            *names,
-            *self._length_names,
-            *(ends if self.boundary else ()),
-            *(f"{x} -> {y}" for x in self.labels for y in self.labels),
-        ]
+            names += [(attributes[a], labels[y]) for a, y in pairs]
+        return names + self._length_names
+
+    def moves(self) -> list[tuple[str | None, str | None]]:
+        """Labels of each of the other weights (from, to); None stands for the start or end."""
+        ends = [*((None, y) for y in self.labels), *((y, None) for y in self.labels)]
+        return [*(ends if self.boundary else ()), *((x, y) for x in self.labels for y in self.labels)]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
         """Return the groups of weights: one per template, and the transitions with starts and ends.
@@ -234,7 +253,7 @@ class SemiMarkovChain(Structure):
         names = [of_tokens, *(list(map(template_of, names)) for names in self.attributes[1:])]
         templates = [
             *(of[a] for each, of in zip(attributes, names, strict=True) for a in each.tolist()),
-            *(template_of(name) for name in self._length_names),
+            *(template_of(name) for name, _ in self._length_names),
         ]  # fmt: skip
         return Groups.by_name([*templates, *["transitions"] * (self.n_weights - len(templates))])
 
@@ -486,6 +505,19 @@ class SemiMarkovChain(Structure):
             block.to_probabilities(np.ones(len(shard)))
             out[block.tokens] = block.rows()[0]
         return out
+
+    def marginals_of_ends(self, w: FloatArray, shard: SegmentShard) -> tuple[FloatArray, FloatArray]:
+        """Return the probability that a segment of each label ends at each token, and that of one token.
+
+        Both have the shape (n_tokens, n_labels).
+        """
+        ends, single = np.empty((2, shard.n_parts, self.n_labels))
+        firsts = np.cumsum(self.longest) - self.longest  # columns of cells
+        for block in self._blocks(w, shard):
+            block.to_probabilities(np.ones(len(shard)))
+            ends[block.tokens] = np.add.reduceat(block.cells, firsts, axis=1)
+            single[block.tokens] = block.cells[:, firsts]
+        return ends, single
 
     def segment_probability(
         self, w: FloatArray, shard: SegmentShard, sequence: int, start: int, stop: int, label: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.kernels.vectors import lanes_for
@@ -90,6 +91,10 @@ class ChainShard(SequenceShard):
     @property
     def is_partly_known(self) -> bool:
         return bool(self.allowed.shape[0])
+
+    def work(self) -> IntArray:
+        # Sums of a token go over all pairs of labels; those of 16 labels are about as much as its attributes.
+        return np.asarray(self.sizes() * (1 + self.allowed.shape[1] ** 2 // 256))
 
     def take(self, indices: Any) -> ChainShard:
         chosen = self._chosen(indices)
@@ -330,6 +335,19 @@ def order_attributes(keys: IntArray, n_attributes: int, n_labels: int) -> tuple[
     rank = np.empty_like(order)
     rank[order] = np.arange(n_attributes)
     return order, np.sort(rank[keys // n_labels] * n_labels + keys % n_labels)
+
+
+def keep_pairs(
+    names: Sequence[str], keys: IntArray, n_labels: int, which: NDArray[np.bool_]
+) -> tuple[list[str], IntArray, IntArray]:
+    """The attributes and keys of some pairs, in the order that is fast, and the numbers of these pairs."""
+    kept = np.flatnonzero(which)
+    used, attribute = np.unique(keys[kept] // n_labels, return_inverse=True)
+    labels = keys[kept] % n_labels
+    order, _ = order_attributes(attribute * n_labels + labels, used.size, n_labels)
+    found = np.argsort(order)[attribute] * n_labels + labels
+    rising = np.argsort(found)
+    return [names[a] for a in used[order].tolist()], found[rising], kept[rising]
 
 
 def find_keys(keys: IntArray, wanted: IntArray) -> IntArray:

@@ -456,17 +456,10 @@ class ExonGraph(Structure):
 
     # --- sums ---------------------------------------------------------------------------------------------
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: ExonShard,
-        expected: Array | None = None,
-        weights: Array | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: ExonShard, expected: Array | None, weights: FloatArray, within: bool
     ) -> Array:
-        if within:
-            raise self._cannot("within")
-        return self._sums(w, shard, expected, shard.weights if weights is None else weights)
+        return self._sums(w, shard, expected, weights)
 
     def _sums(
         self, w: Array, shard: ExonShard, out: Array | None, factors: Array, squared: bool = False

@@ -53,30 +53,17 @@ class MetagenomeFinder(OrfFinder):
         (hexamers, ends of contigs, start codons, ribosome-binding sites, lengths, bases around starts, gaps
         between genes). "single": one group for all weights. "separate": one group per weight. A callable
         takes the name of a weight and returns the name of its group.
-    l1 : float, dict, or "auto"
-        L1 regularization strength, which makes some weights exactly zero: each weight w adds ``l1 * abs(w)``
-        to the loss. One number for all groups, or one per group name (0 for other groups).
-        Numbers work without tuning or with tuning="grid". "auto" tunes one number for all groups together
-        with the penalties, by tuning="implicit". Needs a smooth loss, such as "log".
     tuning : "auto", None, "implicit", "majorize", "direct", "grid", or a tuner
         Method that chooses the regularization strength of each group of weights. "auto" and None use
         `penalty`, but with l1="auto", "auto" means "implicit". "implicit" and "direct" need the log loss.
-    code : int
-        NCBI number of the genetic code: 11, or 4 for Mycoplasma and its relatives.
-    closed : bool
-        Whether to predict only genes within their sequence. If False, genes may continue beyond its ends.
     cv : float, int, or splitter, optional
         Share of the pieces that tuning holds out, such as 0.2, or number of cross-validation folds, such as
         5; by default 2 folds. All pieces of an organism are held out together. Or a scikit-learn splitter, or
         a list of its splits.
-    random_state : int
-        Random seed of the pieces and held-out splits.
     warm_start : bool
         Start from the weights of the previous fit. Has no effect with a tuner.
-    verbose : int
-        Amount of progress output: 0 none, 1 progress bars on a terminal, 2 also a line per iteration.
-    n_jobs : int, optional
-        Number of threads; -1 uses all cores. The result does not depend on it.
+    random_state : int
+        Random seed of the pieces and held-out splits.
     run : Run, optional
         Where `fit` runs, its time limit, and its checkpoint file: see `structune.running.Run`. The time limit
         holds for each of the two fits. The first one has no checkpoint.

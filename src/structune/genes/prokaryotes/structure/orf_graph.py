@@ -14,19 +14,8 @@ from numpy.typing import NDArray
 from structune.errors import DataError
 from structune.genes.nucleotides import Letters, encode_letters
 from structune.genes.prokaryotes.kernels import orf_graph as kernels
-from structune.genes.prokaryotes.structure.candidates import (
-    BASES,
-    CANDIDATES,
-    CODON,
-    SIGNALS,
-    UNKNOWN,
-    WORD,
-    Gene,
-    OrfRules,
-    OrfShard,
-    encode_frames,
-    mark_genes,
-)
+from structune.genes.prokaryotes.structure import candidates
+from structune.genes.prokaryotes.structure.candidates import CANDIDATES, Gene, OrfRules, OrfShard
 from structune.structure import Array, FloatArray, Groups, Structure, check_weights
 
 Chosen = NDArray[np.int8]
@@ -57,16 +46,19 @@ class OrfGraph(Structure):
         self.rules = rules
         self.gap_bins = np.searchsorted(gap_starts, np.arange(-rules.overlap, rules.far), side="right") - 1
         gaps = [f"{kind} {start}" for kind in _NEIGHBOURS for start in gap_starts]
-        self._labels = {**self._word_labels(), **SIGNALS, "gaps": gaps}
+        self._labels = {**self._word_labels(), **candidates.SIGNALS, "gaps": gaps}
         ends = np.cumsum([len(labels) for labels in self._labels.values()]).tolist()
         self._slices = dict(zip(self._labels, map(slice, [0, *ends], ends), strict=False))
         first = self._slices["starts"].start
-        self._signals = slice(first, first + UNKNOWN)
+        self._signals = slice(first, first + candidates.UNKNOWN)
 
     def _word_labels(self) -> dict[str, list[str]]:
         """Names of the weights of words, by group: those of codons, and of words of two, by number."""
-        groups = {"codons": CODON, "hexamers": WORD}
-        return {name: ["".join(word) for word in product(BASES, repeat=n)] for name, n in groups.items()}
+        groups = {"codons": candidates.CODON, "hexamers": candidates.WORD}
+        return {
+            name: ["".join(word) for word in product(candidates.BASES, repeat=n)]
+            for name, n in groups.items()
+        }
 
     @property
     def n_weights(self) -> int:
@@ -115,14 +107,14 @@ class OrfGraph(Structure):
             return shard
         shard = replace(shard, chosen=np.zeros(len(shard.bounds), np.int8))
         for s, genes in enumerate(outputs):
-            mark_genes(shard, s, genes, f"sequence {s}", shard.chosen)
+            candidates.mark_genes(shard, s, genes, f"sequence {s}", shard.chosen)
         self._count_gaps(shard, shard.chosen, np.ones(len(shard)), check=True)
         return shard
 
     def of_letters(self, letters: Sequence[Letters], is_open: bool, weights: Any = None) -> OrfShard:
         """Encode sequences without outputs as a shard; `letters` are arrays from `encode_letters`."""
         weights = np.ones(len(letters)) if weights is None else weights
-        return encode_frames(letters, self.rules, is_open, weights)
+        return candidates.encode_frames(letters, self.rules, is_open, weights)
 
     def check_shard(self, shard: OrfShard) -> None:
         shard.check(self.rules)
@@ -151,14 +143,14 @@ class OrfGraph(Structure):
         """Add the features of candidates, as often as they are `used`, and those of gaps, to `out`."""
         self.part(out, "gaps")[:] += gaps.ravel()
         self._add_words(shard, used, out)
-        signals = np.zeros(UNKNOWN + 1, out.dtype)
+        signals = np.zeros(candidates.UNKNOWN + 1, out.dtype)
         kernels.count_signals(shard.signals, used, signals)
         out[self._signals] += signals[:-1]
 
     def _add_words(self, shard: Any, used: Array, out: Array) -> None:
-        counts = np.zeros(4**WORD + 1, out.dtype)
+        counts = np.zeros(4**candidates.WORD + 1, out.dtype)
         kernels.count_words(shard.frames, used, counts)
-        words = counts[:-1].reshape(4**CODON, 4**CODON)
+        words = counts[:-1].reshape(4**candidates.CODON, 4**candidates.CODON)
         self.part(out, "hexamers")[:] += words.ravel()
         self.part(out, "codons")[:] += words.sum(axis=0)
 
@@ -202,25 +194,19 @@ class OrfGraph(Structure):
     def _word_scores(self, w: Array, shard: Any) -> Array:
         # A word of two codons scores by itself and by its second codon, on which rare words fall back. The
         # first codon is the second of the word before. A word with an unknown base scores 0.
-        words = self.part(w, "hexamers").reshape(4**CODON, 4**CODON) + self.part(w, "codons")
+        words = self.part(w, "hexamers").reshape(4**candidates.CODON, 4**candidates.CODON) + self.part(
+            w, "codons"
+        )
         scores = np.zeros(len(shard.bounds), w.dtype)
         kernels.score_words(shard.frames, np.append(words.ravel(), 0.0), scores)
         return scores
 
     # --- sums ---------------------------------------------------------------------------------------------
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: OrfShard,
-        expected: Array | None = None,
-        weights: Array | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: OrfShard, expected: Array | None, weights: FloatArray, within: bool
     ) -> Array:
-        if within:
-            raise self._cannot("within")
-        factors = shard.weights if weights is None else weights
-        values, used, gaps = self._sums(w, shard, factors)
+        values, used, gaps = self._sums(w, shard, weights)
         if expected is not None:
             self._add(shard, used, gaps, expected)
         return values

@@ -1,0 +1,230 @@
+"""Annotated texts: JSON with spans of characters (spaCy, Doccano, Label Studio), XML with fields."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain, pairwise
+from typing import Any
+from xml.parsers import expat
+
+from structune.errors import DataError
+from structune.files.text import plural, shown
+
+ANNOTATED = ("JSON", "JSONL", "XML")  # as `looks_like` calls them
+NAME_ENCODING = "Name the encoding with --encoding (in Python encoding=)"
+_KEYS = ("entities", "labels", "label")  # of the list of spans
+_PAIR = re.compile(rb'\s*\[\s*"')  # a line of spaCy
+_FIRST, _NEXT = re.compile(r"\s*\[\s*"), re.compile(r"\s*(?:,\s*|\])")  # of a list in JSON
+Example = tuple[list[str], list[str], int]  # tokens, their labels, and the line where they begin
+Span = tuple[int, int, str]
+_TOLD = {  # what is counted, and how it is told
+    "unlabelled": ("skipped {} without labels", "record"),
+    "empty": ("skipped {} without words", "record"),
+    "several": ("{} with several annotations: read the first that is not cancelled", "record"),
+    "others": ("ignored {} without a label of text", "result"),
+    "split": ("tokens are split at {} where spans begin or end", "place"),
+}
+
+
+def read_annotated(
+    pieces: Iterable[bytes], name: str, look: str, has_labels: bool, is_text: bool, counts: Counter[str]
+) -> Iterator[Example]:
+    """The texts that have tokens; without `has_labels` spans are ignored.
+
+    `look` is one of `ANNOTATED`. `is_text` says that the pieces are UTF-8 whatever an XML declaration says.
+    """
+    if look == "XML":
+        yield from _fields(pieces, name, is_text, counts)
+        return
+    for number, (line, record) in enumerate(_records(pieces, name), 1):
+        try:
+            text, spans = _read_record(record, has_labels, counts)
+        except DataError as error:
+            raise DataError(f"{name}:{line}: record {number}: {error}") from None
+        tokens, labels = _labelled(text, spans or [], counts)
+        if spans is None and has_labels:
+            counts["unlabelled"] += 1
+        elif tokens:
+            yield tokens, labels, line
+        else:
+            counts["empty"] += 1
+
+
+def told(counts: Counter[str]) -> str:
+    """What was skipped or changed, or an empty text."""
+    return "; ".join(text.format(plural(counts[k], what)) for k, (text, what) in _TOLD.items() if counts[k])
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------
+
+
+def _parsed(data: bytes, name: str, line: int = 1) -> Any:
+    try:
+        value = json.loads(data.decode())
+        if b"\\ud" in data.lower():  # it may be half of a pair
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except UnicodeDecodeError as error:
+        why = f"the bytes {data[error.start : error.end]!r} are not UTF-8 text. {NAME_ENCODING}"
+        line += data.count(b"\n", 0, error.start)
+        raise DataError(f"{name}:{line}: {why}") from None
+    except (ValueError, RecursionError) as error:
+        line += getattr(error, "lineno", 1) - 1
+        raise DataError(f"{name}:{line}: read as JSON: {getattr(error, 'msg', error)}") from None
+
+
+def _records(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, Any]]:
+    """The records of JSON lines, or of one list, with their lines."""
+    lines = enumerate(chain.from_iterable(map(bytes.splitlines, pieces)), 1)
+    filled = ((number, line) for number, line in lines if line.strip())
+    number, first = next(filled)
+    if first.strip()[:1] == b"{" or _PAIR.match(first):
+        yield number, _parsed(first, name, number)
+        yield from ((number, _parsed(line, name, number)) for number, line in filled)
+        return
+    whole = b"\n".join([b""] * (number - 1) + [first, *(line for _, line in lines)])
+    document, text = _parsed(whole, name), whole.decode()
+    decode, line, before, after = json.JSONDecoder().raw_decode, 1, 0, _FIRST.match(text)
+    for record in document:
+        assert after is not None
+        line, before = line + text.count("\n", before, after.end()), after.end()
+        yield line, record
+        after = _NEXT.match(text, decode(text, before)[1])
+
+
+def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[str, list[Span] | None]:
+    """The text of a record, and its spans if it has labels and they are asked for."""
+    if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):  # of spaCy
+        record = {**record[1], "text": record[0]}
+    record = record if isinstance(record, dict) else {}
+    found = [record[key] for key in _KEYS if record.get(key) is not None]
+    if isinstance(record.get("data"), dict):  # of Label Studio
+        done = record.get("annotations")
+        chosen = filter(lambda a: isinstance(a, dict), done if isinstance(done, list) else [])
+        found = [each.get("result") for each in chosen if not each.get("was_cancelled")]
+        counts["several"] += len(found) > 1 and has_labels
+        record, found = record["data"], found[:1]
+    text = record.get("text")
+    if not isinstance(text, str):
+        raise DataError('there is no "text". JSON records need a text, and spans as "entities" or "label"')
+    if not has_labels or not found:
+        return text, None
+    if len(found) > 1 or not isinstance(found[0], list):
+        raise DataError(f"a record needs one list of spans, with one of the keys {', '.join(_KEYS)}")
+    spans = [_span(given, text) for given in found[0]]
+    counts["others"] += spans.count(None)
+    ordered = sorted({*filter(None, spans)})
+    for (a, b, one), (c, d, other) in pairwise(ordered):
+        if c < b:
+            both = f"the spans {a}-{b} ({one}) and {c}-{d} ({other})"
+            raise DataError(f"{both} overlap. A token has one label: remove one of them")
+    return text, ordered
+
+
+def _span(given: Any, text: str) -> Span | None:
+    """The start, end and label of a span, however it is written; None for what is no label of text."""
+    covered = None
+    if isinstance(given, dict):
+        found = given.get("value", given)  # of Label Studio, whose results may be choices and relations
+        label = found.get("label", found.get("labels")) if isinstance(found, dict) else None
+        if label is None or "from_id" in given:
+            return None
+        label, covered = label[0] if isinstance(label, list) and len(label) == 1 else label, found.get("text")
+        given = [*(found.get(key, found.get(f"{key}_offset")) for key in ("start", "end")), label]
+    if not isinstance(given, list) or len(given) != 3 or not all(type(at) is int for at in given[:2]):
+        raise DataError(f"{shown(str(given))} is not a span. Give a start, an end and a label")
+    start, end, label = given
+    place = f"the span {start}-{end} ({label})"
+    if not isinstance(label, str) or label in ("", "O") or " ".join(label.split()) != label:
+        raise DataError(f"{place} needs one label: a text that is not O, without line breaks")
+    if not (0 <= start < end <= len(text) and text[start:end].strip()):
+        size = plural(len(text), "character")
+        raise DataError(f"{place} has no words, or is not within the text, which has {size}")
+    # Label Studio shortens white space and may escape line breaks.
+    if isinstance(covered, str) and covered.replace("\\n", " ").split() != text[start:end].split():
+        wrong = f"covers {shown(text[start:end])}, but its text is {shown(covered)}"
+        raise DataError(f"{place} {wrong}. Offsets must count characters (code points) from 0")
+    return start, end, label
+
+
+# --- tokens -------------------------------------------------------------------------------------------------
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """A word, with its combining marks and joiners, or a single other character that is not white space."""
+    marks = "".join(c for c in map(chr, range(0x300, 0x20000)) if unicodedata.category(c)[0] == "M")
+    return re.compile(rf"[\w{marks}\u200c\u200d]+|[^\s]")
+
+
+def _labelled(text: str, spans: list[Span], counts: Counter[str]) -> tuple[list[str], list[str]]:
+    """The tokens of a text, which end where spans begin or end, and their labels in BIO."""
+    tokens, labels, before = list[str](), list[str](), 0
+    # Text outside spans, and each span, is read by itself: a token that goes on behind is split.
+    for start, end, label in [*spans, (len(text), len(text), "")]:
+        for at, stop, kind in ((before, start, ""), (start, end, label)):
+            found = _token().findall(text, at, stop)
+            tokens += found
+            labels += [f"{'I' if k else 'B'}-{kind}" if kind else "O" for k in range(len(found))]
+        before = end
+    counts["split"] += len(tokens) - len(_token().findall(text))
+    return tokens, labels
+
+
+# --- XML ----------------------------------------------------------------------------------------------------
+
+
+def _fields(pieces: Iterable[bytes], name: str, is_text: bool, counts: Counter[str]) -> Iterator[Example]:
+    """The strings of a collection, whose fields are tagged, as parserator writes it."""
+    parser = expat.ParserCreate("utf-8" if is_text else None)
+    path, texts, words, found, line = list[str](), list[str](), list[tuple[str, str]](), list[Example](), 1
+
+    def refused(why: str, above: int = 0) -> DataError:
+        return DataError(f"{name}:{parser.CurrentLineNumber - above}: read as XML: {why}")
+
+    def refuse_entity(entity: str, *_: Any) -> None:
+        raise refused(f"the entity {entity!r} is not read. Write its text instead")
+
+    def end_text() -> None:
+        text = "".join(texts)
+        texts.clear()
+        if text.strip() and len(path) < 3:
+            why = f"{shown(' '.join(text.split()))} is in <{path[-1]}>, but in no field. Tag it"
+            raise refused(why, text.lstrip().count("\n"))
+        words.extend((word, path[-1]) for word in text.split())
+
+    def start(tag: str, _: Any) -> None:
+        nonlocal line
+        end_text()
+        path.append(tag)
+        line = parser.CurrentLineNumber if len(path) == 2 else line
+        if len(path) > 3:
+            raise refused(f"<{tag}> is in the field <{path[2]}>, which must have text only")
+
+    def end(_: str) -> None:
+        end_text()
+        path.pop()
+        if len(path) == 1:
+            tokens, labels = zip(*words, strict=True) if words else ((), ())
+            found.append((list(tokens), list(labels), line))
+            words.clear()
+
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
+        start,
+        end,
+        texts.append,
+    )
+    parser.EntityDeclHandler = parser.SkippedEntityHandler = refuse_entity
+    try:
+        for piece in chain(pieces, [b""]):
+            parser.Parse(piece, not piece)
+            yield from (example for example in found if example[0])
+            counts["empty"] += sum(not tokens for tokens, *_ in found)
+            found.clear()
+    except expat.ExpatError as error:
+        raise refused(expat.ErrorString(error.code)) from None

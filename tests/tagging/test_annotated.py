@@ -1,0 +1,230 @@
+"""Annotated texts: spans of characters become labels of tokens, fields become labels; all else is refused."""
+
+import gzip
+import io
+import json
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import structune
+from commands import run, succeed
+from structune.errors import DataError
+from structune.tagging import SkippedLinesWarning, read_conll, read_conll_blocks
+
+DATA = Path("/work/shared/data/sequence")
+TEXT = "Ada lives in New York."
+SPANS = [[0, 3, "PER"], [13, 21, "LOC"]]
+TOKENS = ["Ada", "lives", "in", "New", "York", "."]
+LABELS = ["B-PER", "O", "O", "B-LOC", "I-LOC", "O"]
+
+
+def read(text, columns=("w", "y"), **kwargs):
+    return read_conll(io.BytesIO(text if isinstance(text, bytes) else text.encode()), columns, **kwargs)
+
+
+def results(*spans, **more):
+    """An annotation of Label Studio."""
+    values = [{"start": a, "end": b, "text": TEXT[a:b], "labels": [label]} for a, b, label in spans]
+    return {"result": [{"type": "labels", "value": value} for value in values], **more}
+
+
+def task(*annotations):
+    return {"id": 1, "data": {"text": TEXT}, "annotations": list(annotations)}
+
+
+DICTS = [{"id": 0, "label": c, "start_offset": a, "end_offset": b} for a, b, c in SPANS]
+RECORDS = {
+    "spaCy": {"text": TEXT, "entities": SPANS},
+    "spaCy pairs": [TEXT, {"entities": SPANS, "cats": {}}],
+    "Doccano": {"id": 1, "text": TEXT, "label": SPANS},
+    "Doccano labels": {"text": TEXT, "labels": SPANS[::-1], "Comments": []},
+    "Doccano relations": {"text": TEXT, "entities": DICTS, "relations": []},
+    "Label Studio": task(results(*SPANS)),
+    "Label Studio, short": {"text": TEXT, "label": [r["value"] for r in results(*SPANS)["result"]]},
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda records: "\n\n".join(map(json.dumps, records)),
+        json.dumps,
+        lambda records: json.dumps(records, indent=2),
+    ],
+)
+def test_each_way_to_write_spans(name, write):
+    data = read("\n" + write([RECORDS[name]] * 2) + "\n")
+    assert data.sentences("w") == [TOKENS] * 2
+    assert data.sentences("y") == [LABELS] * 2
+    (line,) = {data.lines[0]}
+    assert json.dumps(TEXT) in "".join(("\n" + write([RECORDS[name]] * 2)).split("\n")[line - 1 :])
+
+
+@st.composite
+def texts_with_spans(draw):
+    text = draw(
+        st.text(st.sampled_from(["a", "b", "1", " ", "\n", ".", "-", "é", "\u0301", "😀"]), max_size=15)
+    )
+    borders = sorted(draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    spans = [(a, b, draw(st.sampled_from("XY"))) for a, b in zip(borders[::2], borders[1::2], strict=False)]
+    return text, [span for span in spans if text[span[0] : span[1]].strip()]
+
+
+@given(texts_with_spans())
+def test_every_character_keeps_its_label(given):
+    """Tokens, walked along the text, are all of it but white space, and begin where spans do."""
+    text, spans = given
+    if not text.strip():
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkippedLinesWarning)
+        data = read(json.dumps({"text": text, "entities": spans}))
+    found, at = [], 0
+    for token, label in zip(*data.columns.values(), strict=True):
+        at = text.index(token, at)
+        found += [(at + k, "I" + label[1:] if k and label != "O" else label) for k in range(len(token))]
+        at += len(token)
+    expected = []
+    for k in range(len(text)):
+        span = next((span for span in spans if span[0] <= k < span[1]), None)
+        begins = span is not None and not text[span[0] : k].strip()
+        expected.append((k, "O" if span is None else f"{'B' if begins else 'I'}-{span[2]}"))
+    assert found == [(k, label) for k, label in expected if not text[k].isspace()]
+
+
+def test_tokens():
+    expected = ["हिन्दी", *"(e.g)3,5€", "cafe\u0301", "می\u200cروم", "can", "'", "t"]
+    text = "हिन्दी (e.g)3,5€ cafe\u0301 می\u200cروم can't"
+    assert read(json.dumps({"text": text}), ("w",)).columns["w"] == expected
+
+
+def test_what_is_skipped_or_changed_is_told():
+    cancelled, choice = results([0, 22, "X"], was_cancelled=True), {"value": {"choices": ["good"]}}
+    chosen = results(*SPANS)
+    chosen["result"].append(choice)
+    tasks = [task(cancelled, chosen, results()), task(cancelled), task(), {"data": {"text": " "}}]
+    told = "skipped 3 records without labels; 1 record with several annotations: read the first"
+    with pytest.warns(SkippedLinesWarning, match=told + ".* ignored 1 result without"):
+        data = read(json.dumps(tasks))
+    assert data.sentences("y") == [LABELS]
+    with pytest.warns(SkippedLinesWarning, match="split at 2 places"):
+        data = read(json.dumps({"text": "re-opened NewYork", "label": [[3, 7, "A"], [10, 13, "B"]]}))
+    assert data.columns == {
+        "w": ["re", "-", "open", "ed", "New", "York"], "y": ["O", "O", "B-A", "O", "B-B", "O"]
+    }  # fmt: skip
+
+
+def record(*spans, text="Ada Lo"):
+    return json.dumps({"text": text, "entities": list(spans)})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (record([0, 3, "A"], [2, 5, "B"]), ":1: record 1: the spans 0-3 (A) and 2-5 (B) overlap"),
+        (record([0, 3, "A"], [0, 3, "B"]), "the spans 0-3 (A) and 0-3 (B) overlap"),
+        (
+            record([0, 7, "A"]),
+            "the span 0-7 (A) has no words, or is not within the text, which has 6 characters",
+        ),
+        (record([3, 4, "A"]), "the span 3-4 (A) has no words"),
+        (record([0, 3, "O"]), "the span 0-3 (O) needs one label"),
+        (record([0, 3]), "'[0, 3]' is not a span"),
+        (record([True, 3, "A"]), "is not a span"),
+        (record("positive"), "'positive' is not a span"),
+        (record({"start": 0, "end": 3, "text": "da ", "label": "A"}), "covers 'Ada', but its text is 'da '"),
+        (record({"start": 0, "end": 3, "labels": ["A", "B"]}), "needs one label"),
+        (json.dumps({"text": "a", "label": [], "entities": []}), "needs one list of spans"),
+        (json.dumps({"tokens": ["a"], "tags": []}), ':1: record 1: there is no "text"'),
+        (record() + '\n{"text": "a', ":2: read as JSON: Unterminated string"),
+        (record() + '\n{"text": "\\ud800", "label": []}', ":2: read as JSON: "),
+        (
+            "[" + record() + ",\n" + record() + "\n" + record() + "]",
+            ":3: read as JSON: Expecting ','",
+        ),
+        (record().encode() + b'\n{"text": "\xff"}', r":2: the bytes b'\xff' are not UTF-8 text"),
+        ('{"text": ' + "[" * 99_999, ":1: read as JSON: maximum recursion"),
+        (json.dumps({"text": "a", "label": None}), "no text has labels"),
+        ("<c>\n<s><A>1</A>, <B>x</B></s></c>", ":2: read as XML: ',' is in <s>, but in no field"),
+        ("<c>\n<s><A>1</A></s>\n<s>2</s>\n</c>", ":3: read as XML: '2' is in <s>, but in no field"),
+        ("<c>\n<s><A>1<i>2</i></A></s></c>", ":2: read as XML: <i> is in the field <A>"),
+        ("<c>\n<s><A>1</A></s></d>", ":2: read as XML: mismatched tag"),
+        ("[{'id': 0}]", ":1: read as JSON: Expecting property name"),
+        ("<s>\nthe\tDT\tO\n</s>", ":2: read as XML: 'the DT O' is in <s>, but in no field"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::structune.tagging.SkippedLinesWarning")
+def test_what_is_wrong_is_named(text, message):
+    with pytest.raises(DataError, match=re.escape(f"<input>{message}" if message[0] == ":" else message)):
+        read(text)
+
+
+@pytest.mark.parametrize("declared", ['"ha ha"', 'SYSTEM "file:///etc/passwd"'])
+def test_entities_of_xml_are_not_read(declared):
+    for text in (f"<!DOCTYPE c [<!ENTITY x {declared}>]>", '<!DOCTYPE c SYSTEM "c.dtd">'):
+        with pytest.raises(DataError, match=r":[12]: read as XML: the entity 'x' is not read"):
+            read(f"{text}\n<c><s><A>&x;</A></s></c>")
+
+
+def test_fields_of_xml():
+    text = (
+        '<?xml version="1.0" encoding="{}"?>\n<c>\n<s><No>12</No> <Name>Rue é &amp; Co</Name></s>\n<s/>\n</c>'
+    )
+    for data in (
+        lambda: read(text.format("latin-1").encode("latin-1")),
+        lambda: read(text.format("UTF-8")),
+        lambda: read_conll(io.StringIO(text.format("latin-1")), ("w", "y")),
+        lambda: read(text.format("UTF-16").encode("utf-16"), encoding="utf-16"),
+    ):
+        with pytest.warns(SkippedLinesWarning, match="skipped 1 record without words"):
+            columns = data().columns
+        assert columns == {"w": ["12", "Rue", "é", "&", "Co"], "y": ["No", *["Name"] * 4]}
+    assert read("<c><s><Name>Main St</Name></s></c>", ("w",)).columns == {"w": ["Main", "St"]}
+    long = "x" * 99_999  # parsers give it in pieces
+    assert read(f"<c><s><A>{long}<!-- --> b&amp;c</A></s></c>").columns["w"] == [long, "b&c"]
+
+
+@pytest.mark.parametrize(("name", "n"), [("us_addresses", 1513), ("references", 1514)])
+def test_files_of_parserator(name, n):
+    path = DATA / f"{name}.xml.gz"
+    if not path.exists():
+        pytest.skip("needs shared data")
+    data = read_conll(path, ("w", "y"))
+    text = re.sub(r"<[?!][^>]*>", "", gzip.decompress(path.read_bytes()).decode())
+    tags = re.findall(r"<([\w-]+)>([^<]*)</\1>", text)
+    assert len(data) == n
+    assert data.columns["y"] == [tag for tag, words in tags for _ in words.split()]
+
+
+def test_blocks():
+    text = "".join(record([0, 3, "A"]) + "\n" for _ in range(7))
+    blocks = list(read_conll_blocks(io.StringIO(text), ("w", "y"), n_lines=4))
+    assert [len(block) for block in blocks] == [2, 2, 2, 1]
+    assert blocks[1].place(0, 1) == "<input>:3"
+    with pytest.raises(DataError, match=r"3 columns are needed \(w, pos, y\)"):
+        read(text, ("w", "pos", "y"))
+
+
+def test_commands(tmp_path):
+    path, model, new = tmp_path / "train.jsonl", tmp_path / "m", tmp_path / "new.jsonl"
+    path.write_text("".join(json.dumps(RECORDS["Doccano"]) + "\n" for _ in range(8)))
+    for command in ("train", "tune"):
+        out = succeed(command, path, "-m", model, "--test", path, "-q")
+        assert "Segments (bio)" in out
+        assert structune.load(model).classes_ == ["B-LOC", "B-PER", "I-LOC", "O"]
+    new.write_text(json.dumps({"text": TEXT}))
+    expected = "".join(f"{token}\t{label}\n" for token, label in zip(TOKENS, LABELS, strict=True)) + "\n"
+    assert succeed("predict", model, new) == expected
+    # Labels of a file to label are not looked at, as they may be wrong, and cut no tokens.
+    wrong = json.dumps({"text": TEXT, "entities": [[1, 2, "PER"]]})
+    assert succeed("predict", model, "-", stdin=wrong) == expected
+    assert succeed("predict", model, "-", stdin="\n".join(TOKENS)) == expected.replace("\t", " ")
+    assert json.loads(succeed("evaluate", model, path, "--json"))["segments"]["overall"]["f1"] == 1
+    assert "no text has labels" in run("evaluate", model, new).stderr
+    assert "8 sentences" in succeed("shard", path, tmp_path / "shards", "-q")
