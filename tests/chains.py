@@ -18,6 +18,7 @@ from structune.tagging.structure import chain, second_order, shard
 from structune.tagging.structure.chain import Chain, LogPosterior
 
 SCHEMES = {"bio": ["B-x", "B-y", "I-x", "I-y", "O"], "bioes": ["B-x", "E-x", "I-x", "O", "S-x"]}
+RULES = {"free": None, "bio": "bio", "list": [("O", "O"), (None, "I-x"), ("B-x", None)]}
 ATTRIBUTES = ["word=a", "word=b", "shape=a", "bias", "rare=z"]
 
 

@@ -287,9 +287,7 @@ FORMATS = {
         "cover.bedgraph", b"track type=bedGraph\ncontig\t0\t10\t1.5\ncontig\t10\t20\t3\n", "BED|bedGraph"
     ),
     "SJ.out.tab": Sample(
-        "SJ.out.tab",
-        b"contig\t10\t30\t1\t1\t0\t7\t2\t30\ncontig\t40\t66\t2\t2\t1\t0\t5\t30\n",
-        "SJ.out.tab",
+        "SJ.out.tab", b"contig\t10\t30\t1\t1\t0\t7\t2\t30\ncontig\t40\t66\t2\t2\t1\t0\t5\t30\n", "SJ.out.tab"
     ),
     "RepeatMasker .out": Sample(
         "contig.fa.out",

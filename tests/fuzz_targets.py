@@ -49,36 +49,19 @@ from structune import (
     SegmentTagger,
     SequenceAligner,
     SequenceTagger,
+    genes,
     load,
+    rna,
 )
 from structune.alignment import read_protein_alignments, read_proteins
 from structune.errors import DataError, ModelFileError
 from structune.files.shards import open_shards
 from structune.flat import read_svmlight_blocks
-from structune.genes import (
-    AnnotatedSequence,
-    Transcript,
-    read_annotation,
-    read_dna,
-    read_genbank,
-    read_genomes,
-    read_gff3,
-    read_gtf,
-)
+from structune.genes import AnnotatedSequence, Transcript
 from structune.genes.formats.writers import genbank_text
 from structune.learning import ValidationConstraints
 from structune.ranking import read_letor, read_letor_blocks
 from structune.ranking.task import TASK as RANKING
-from structune.rna import (
-    read_bpseq,
-    read_contrafold,
-    read_ct,
-    read_dot_bracket,
-    read_fasta,
-    read_rna,
-    read_stockholm,
-    write_rna,
-)
 from structune.running import Run
 from structune.running.checkpoints import Checkpoint
 from structune.tagging import read_conll
@@ -540,9 +523,9 @@ def _all_of(read, **options):
 
 def _rna(path):
     """Records, which are then written again."""
-    records = list(islice(read_rna(path), 10_000))
+    records = list(islice(rna.read_rna(path), 10_000))
     written = io.StringIO()
-    write_rna(written, [r for r in records if r.structure is not None], "ct")
+    rna.write_rna(written, [r for r in records if r.structure is not None], "ct")
 
 
 def _texts(*texts):
@@ -554,24 +537,24 @@ def _texts(*texts):
 _READERS = {
     "conll": (_texts(_TAGGED), _all_of(read_conll)),
     "conll of any columns": (_texts(_TAGGED), _all_of(read_conll, columns=None, comment="#")),
-    "fasta": (_texts(_FASTA), _all_of(read_fasta)),
-    "dot-bracket": (_texts(_BRACKETS), _all_of(read_dot_bracket)),
-    "bpseq": (_texts(_BPSEQ), _all_of(read_bpseq)),
-    "ct": (_texts(_CT), _all_of(read_ct)),
-    "stockholm": (_texts(_STOCKHOLM), _all_of(read_stockholm)),
+    "fasta": (_texts(_FASTA), _all_of(rna.read_fasta)),
+    "dot-bracket": (_texts(_BRACKETS), _all_of(rna.read_dot_bracket)),
+    "bpseq": (_texts(_BPSEQ), _all_of(rna.read_bpseq)),
+    "ct": (_texts(_CT), _all_of(rna.read_ct)),
+    "stockholm": (_texts(_STOCKHOLM), _all_of(rna.read_stockholm)),
     "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
-    "contrafold": (lambda: [_PARAMETERS.encode()], _all_of(read_contrafold)),
+    "contrafold": (lambda: [_PARAMETERS.encode()], _all_of(rna.read_contrafold)),
     "letor": (_texts(_LETOR), _all_of(read_letor)),
     "letor blocks": (_texts(_LETOR), _all_of(lambda path: read_letor_blocks(path, n_values=3))),
     "svmlight": (_texts(_SVMLIGHT), _all_of(lambda path: read_svmlight_blocks(path, n_bytes=20))),
     "protein alignments": (_texts(_ALIGNED, _CLUSTAL, _PROTEINS), _all_of(read_protein_alignments)),
     "proteins": (_texts(_ALIGNED), _all_of(read_proteins)),
-    "dna": (_texts(_DNA), _all_of(read_dna)),
-    "gff3": (_texts(_GFF3), _all_of(read_gff3)),
-    "gtf": (_texts(_GTF), _all_of(read_gtf)),
-    "annotations": (_texts(_GFF3, _GTF), _all_of(read_annotation)),
-    "genbank": (_texts(_genbank()), _all_of(read_genbank)),
-    "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(read_genomes)),
+    "dna": (_texts(_DNA), _all_of(genes.read_dna)),
+    "gff3": (_texts(_GFF3), _all_of(genes.read_gff3)),
+    "gtf": (_texts(_GTF), _all_of(genes.read_gtf)),
+    "annotations": (_texts(_GFF3, _GTF), _all_of(genes.read_annotation)),
+    "genbank": (_texts(_genbank()), _all_of(genes.read_genbank)),
+    "genomes": (_texts(_WHOLE_GFF3, _genbank()), _all_of(genes.read_genomes)),
 }
 
 _SHARES = {"genes": 0.2}  # files of a megabyte

@@ -82,9 +82,7 @@ EXAMPLES = {
         SequenceAligner(**_OF_ONE, overhangs="one", band=6), (_MARKED, _ROWS), ("log", "equivalent")
     ),
     "classifier": Example(
-        Classifier(**_OF_TABLES),
-        (scipy.sparse.csr_array(_TABLE), _CLASSES),
-        ("log", "ramp", "margin"),
+        Classifier(**_OF_TABLES), (scipy.sparse.csr_array(_TABLE), _CLASSES), ("log", "ramp", "margin")
     ),
     "regressor": Example(Regressor(**_OF_TABLES), (_TABLE, _TABLE[:, 0] + _NOISE), ()),
     "ranking": Example(Ranker(**_OF_TABLES), (_TABLE, _CLASSES, _QUERIES), ("ramp", "equivalent", "margin")),

@@ -6,16 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from commands import PROGRAM
-from structune import kinds
-from structune.errors import DataError
 
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "examples" / "plugin"
@@ -92,54 +88,6 @@ def test_help_tells_of_it(structune):
     shown = structune("--help")
     assert "ordinal            labels in an order, from CSV files" in shown
     assert "structune train ordinal answers.csv" in structune("train", "--help")
-
-
-@pytest.fixture
-def package(monkeypatch):
-    """The package, in this process."""
-    monkeypatch.syspath_prepend(PLUGIN / "src")
-    return import_module("structune_ordinal")
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (b"a,answer\n1,never\nx,often\n", "could not convert string to float: 'x'"),
-        (b"a,answer\n1,never\n,often\n", ", row 2: a number is missing, or not finite."),
-        (b"b,answer\n1,never\n", ": a column is missing: "),
-        (b"a\n1\n", ": a column is missing: answer"),
-        (b"\xff,answer\n", "codec can't decode"),
-        (b"a,answer\n", ": no rows below the header."),
-    ],
-)
-def test_wrong_files(package, tmp_path, text, told):
-    from structune_ordinal.task import _read
-
-    path = tmp_path / "bad.csv"
-    path.write_bytes(text)
-    with pytest.raises(DataError, match=re.escape(told)):
-        _read([str(path)], "answer", ["a"])
-    path.write_bytes(b"\xef\xbb\xbfa,answer\n1,never\n")
-    assert _read([str(path)], "answer")[2] == ["a"]
-
-
-def test_the_estimator(package, tmp_path, monkeypatch):
-    from structune_ordinal.estimator import OrdinalClassifier
-
-    rows = np.arange(12.0).reshape(6, 2)
-    model = OrdinalClassifier().fit(rows, [0, 0, 1, 1, 2, 2])
-    assert clone(model).fit(rows, list("aabbcc")).labels_ == ["a", "b", "c"]
-    assert model.score(rows, model.predict(rows)) == 0.0
-    for wrong in (rows[0], [[np.nan, 0.0]] * 6):
-        with pytest.raises(DataError):
-            OrdinalClassifier().fit(wrong, [0, 0, 1, 1, 2, 2])
-    with pytest.raises(DataError, match="example 1: found the label '9', expected one of"):
-        model.score(rows[:1], [9])
-    with pytest.raises(DataError, match="expected at least two different ones"):
-        OrdinalClassifier(order=["a", "a"]).fit(rows, ["a"] * 6)
-    monkeypatch.setattr(kinds, "_installed", tuple)
-    with pytest.raises(DataError, match="belongs to no model type"):
-        model.save(tmp_path / "m")
 
 
 def test_the_page_shows_its_code():

@@ -77,10 +77,7 @@ def test_wrong_example_weights(weights, message):
         check_weights(weights, 2)
 
 
-@given(
-    sizes=st.lists(st.integers(1, 50), min_size=1, max_size=30).map(np.array),
-    n_shards=st.integers(1, 40),
-)
+@given(sizes=st.lists(st.integers(1, 50), min_size=1, max_size=30).map(np.array), n_shards=st.integers(1, 40))
 def test_splits_are_even(sizes, n_shards):
     pieces = split_evenly(sizes, n_shards)
     given = np.arange(sizes.size)

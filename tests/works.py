@@ -53,10 +53,7 @@ WORKS = {  # functions of a checkpoint that give what was fitted; and every whic
     "l1 by newton": (classifier(tuning=None, l1=0.5), 5),
     "bundle of outputs": (tagger(loss="margin"), 5),
     "lbfgs to its limit": (tagger(max_iterations=8), 8),
-    "bundle to its limit": (
-        tagger(loss="margin", penalty=1e-6, max_iterations=60, tolerance=1e-9),
-        15,
-    ),
+    "bundle to its limit": (tagger(loss="margin", penalty=1e-6, max_iterations=60, tolerance=1e-9), 15),
     "bundle of planes": (classifier(loss="margin", tuning=None), 5),
     "ramp": (tagger(loss="ramp"), 8),
     "constraints": (tagger(constraints="validation"), 150),

@@ -158,10 +158,8 @@ def annotated(n, rng, kinds, length=20):
         either = (rows[0] != "-") | (rows[1] != "-")
         pair = []
         for row, own in zip(rows, kept, strict=True):
-            given = {
-                "profile": marks[own] + 0.1 * rng.normal(size=(own.size, 2)),
-                "secondary": "".join(states[own]),
-            }
+            profile = marks[own] + 0.1 * rng.normal(size=(own.size, 2))
+            given = {"profile": profile, "secondary": "".join(states[own])}
             pair.append(Protein("".join(row[own]), **{kind: given[kind] for kind in kinds}))
         yield tuple(pair), tuple("".join(row[either]) for row in rows)
 
@@ -285,12 +283,7 @@ def test_files_of_other_models_are_refused(change, said, tmp_path, fitted):
     [
         ({}, [], [], "the training set is empty"),
         ({}, [("AC", "A")], [("ac", "a-")], "no known match: no column has two residues in upper case"),
-        (
-            {"loss": "margin"},
-            PAIRS,
-            [lowered(each) for each in ROWS],
-            "only partly known .*, which loss='margin' cannot use",
-        ),
+        ({"loss": "margin"}, PAIRS, [*map(lowered, ROWS)], "only partly known .*, which loss='margin'"),
         ({"center": "BLOSUM62", "loss": "ramp"}, PAIRS, ROWS, "needs loss='log', but loss is 'ramp'"),
         ({"center": "PAM"}, PAIRS, ROWS, "there is no matrix 'PAM'"),
         ({"band": 1}, PAIRS, ROWS, "residues off the diagonal, more than band=1"),

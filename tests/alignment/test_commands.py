@@ -48,12 +48,8 @@ def files(tmp_path_factory):
 
 
 def read(text):
-    return [
-        rows
-        for block in text.split("\n\n")
-        if block.strip()
-        for rows in read_protein_alignments(io.StringIO(block))
-    ]
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    return [rows for block in blocks for rows in read_protein_alignments(io.StringIO(block))]
 
 
 def test_train(files, tmp_path):

@@ -82,18 +82,6 @@ def test_identical_sequences_have_no_gaps(n):
         assert found.confidence.min() > 0.5
 
 
-def test_two_sequences_are_aligned_as_by_predict():
-    x, y = FAMILY[:2]
-    (rows,) = MODEL.predict([(x, y)], gamma=np.inf)
-    found = MODEL.align([x, y], matrix=None)
-    assert found.value == pytest.approx(
-        np.nansum(MODEL.predict_confidence([(x, y)], gamma=np.inf)[0].confidence), rel=1e-2
-    )
-    assert sum(a != "-" != b for a, b in zip(*found.rows, strict=True)) <= sum(
-        a != "-" != b for a, b in zip(*rows, strict=True)
-    )
-
-
 def test_the_tree_names_the_sequences_as_they_were_given():
     sequences = [FAMILY[2], FAMILY[0], "WWWPWWHHWWCC", FAMILY[0]]
     found = MODEL.align(sequences)

@@ -93,11 +93,8 @@ def labels(figure):
 def test_names_of_guide_trees(tmp_path):
     found = MODEL.align(["MKVLAAGIV", "MKVLAAGIV", "MKIIWAAGV"])
     path = tmp_path / "tree.svg"
-    assert sorted(labels(plot_guide_tree(found, ["a$_b$", "c" * 99, "\udce9"], path))) == [
-        "?",
-        "a$_b$",
-        "c" * 39 + "…",
-    ]
+    shown = labels(plot_guide_tree(found, ["a$_b$", "c" * 99, "\udce9"], path))
+    assert sorted(shown) == ["?", "a$_b$", "c" * 39 + "…"]
     assert path.stat().st_size
     assert sorted(labels(plot_guide_tree(found, path=path))) == ["1", "2", "3"]
 

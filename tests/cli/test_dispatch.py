@@ -12,10 +12,8 @@ from commands import PROGRAM, fail, run, succeed
 
 def test_without_a_word_it_is_for_taggers(tmp_path):
     assert "Column file" in succeed("train", "some.txt", "--help")
-    missing = tmp_path / "none.txt"
-    assert fail("train", missing, "-m", tmp_path / "m") == fail(
-        "train", "tagging", missing, "-m", tmp_path / "m"
-    )
+    given = [tmp_path / "none.txt", "-m", tmp_path / "m"]
+    assert fail("train", *given) == fail("train", "tagging", *given)
 
 
 @pytest.mark.parametrize("error", [MemoryError("Unable to allocate 9 TiB"), MemoryError()])

@@ -103,24 +103,10 @@ def test_what_is_left_out_is_counted_over_all_blocks(files, tmp_path):
     with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
         done = run("shard", "rna", path, tmp_path / "f", "--quiet")
     assert "12 sequences, 108 bases" in done.stdout
-    assert (
-        f"skipped 3 sequences: {path}: record 'e0' (bases 1 and 4 (from 1): they close a hairpin of 2"
-        in done.stderr
-    )
+    told = f"skipped 3 sequences: {path}: record 'e0' (bases 1 and 4 (from 1): they close a hairpin of 2"
+    assert told in done.stderr
     assert f", {path}: record 'e1' (" in done.stderr
     assert [number for number, _ in open_shards(tmp_path / "f").model.skipped_] == [4, 9, 14]
-
-
-def test_records_that_are_refused_are_named(files, tmp_path):
-    path = tmp_path / "train.dbn"
-    path.write_text(f"{RNA}>bad\nGAAC\n(..)\n")
-    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
-        said = fail("shard", "rna", path, tmp_path / "f", "--outside", "error")
-    assert f"{path}: record 'bad': bases 1 and 4 (from 1): they close a hairpin of 2" in said
-    path.write_text(f"{RNA}>bad\nGAAC\n(..\n")
-    with mock.patch.object(rna_task, "_MOST_SEQUENCES", 2):
-        said = fail("shard", "rna", path, tmp_path / "g")
-    assert f"{path}:15: " in said
 
 
 def test_alignments_are_read_one_by_one(tmp_path):
@@ -173,21 +159,11 @@ def test_pairs_of_an_alignment_stay_together(files, tmp_path):
     assert sorted(open_shards(tmp_path / "alignment").n_examples) == [1, 3]
 
 
-@pytest.mark.parametrize("kind", ["rna", "prokaryotic-genes"])
-def test_tune(files, tmp_path, kind):
-    sharded(files, kind, tmp_path / "shards")
-    succeed("tune", kind, tmp_path / "shards", "-m", tmp_path / "m", "--method", "grid", *QUIET)
-    assert load(tmp_path / "m").history_
-
-
 def test_what_is_refused(files, tmp_path):
     sharded(files, "rna", tmp_path / "shards")
     target = ["-m", tmp_path / "m", *QUIET]
-    assert "not empty" in fail("shard", "rna", files / "rna", tmp_path / "shards")
     (tmp_path / "none.dbn").write_text(">e\nGAAC\n(..)\n")
     said = fail("shard", "rna", tmp_path / "none.dbn", tmp_path / "g")
     assert "the model cannot produce any of the 1 structures" in said
-    said = fail("train", "rna", tmp_path / "shards", "--min-hairpin", 3, *target)  # even the default
-    assert "--min-hairpin cannot change a folder of shards. Give it to structune shard." in said
     said = fail("train", "genes", tmp_path / "shards", *target)
     assert "the examples are for RNAFolder, not for GeneFinder" in said

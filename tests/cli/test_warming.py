@@ -46,9 +46,7 @@ def test_the_first_training_compiles_nothing(tmp_path):
     told, compiled = run("warm", "classifier")
     n = len([path for path in compiled if path.suffix == ".nbc"])
     assert n > 0
-    assert re.fullmatch(
-        rf"Compiled {n} functions in \d+ s; 0 were compiled before. Folder: .*kernels\n", told
-    )
+    assert re.match(rf"Compiled {n} functions in \d+ s; 0 were compiled before. Folder: .*kernels\n", told)
     told, after = run("train", "classifier", table, "--target", "y", "--model", tmp_path / "m", "--quiet")
     assert "converged" in told
     assert after == compiled

@@ -36,18 +36,18 @@ def test_those_of_python_crfsuite():
     assert as_tokens([theirs])[0] == tokens_of(theirs.items())
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ((1, 2), {"v:0": 1.0, "v:1": 2.0}),
-        ({"k": [0.5, 1.0]}, {"v:k:0": 0.5, "v:k:1": 1.0}),
-        ([True, False], {"v:0": 1.0, "v:1": 0.0}),
-        ([b"a", "b"], {"v:a": 1.0, "v:b": 1.0}),
-        (np.array([]), {}),
-    ],
-)
-def test_vectors_are_columns_as_in_tables(value, expected):
-    assert read([{"v": value}])[0] == expected
+VECTORS = [
+    ((1, 2), {"v:0": 1.0, "v:1": 2.0}),
+    ({"k": [0.5, 1.0]}, {"v:k:0": 0.5, "v:k:1": 1.0}),
+    ([True, False], {"v:0": 1.0, "v:1": 0.0}),
+    ([b"a", "b"], {"v:a": 1.0, "v:b": 1.0}),
+    (np.array([]), {}),
+]
+
+
+def test_vectors_are_columns_as_in_tables():
+    assert read([{"v": value} for value, _ in VECTORS]) == [expected for _, expected in VECTORS]
+    assert read([{"k": ["a", "a"], "n": 2.0}]) == [{"k:a": 2.0, "n": 2.0}]  # a name twice counts twice
 
 
 @pytest.mark.parametrize(
@@ -58,16 +58,9 @@ def test_values_that_are_neither_are_refused_with_their_place(value):
         table_of_items(as_tokens([[["w"], {"v": value}]]), JOIN, as_plain)
 
 
-def test_a_name_twice_counts_twice():
-    assert read([{"k": ["a", "a"], "n": 2.0}]) == [{"k:a": 2.0, "n": 2.0}]
-
-
-def test_sequences_of_other_types():
+def test_sequences_and_labels_of_other_types():
     assert tokens_of(pd.Series(ITEMS)) == tokens_of(tuple(ITEMS)) == tokens_of(ITEMS)
+    assert as_labels([["a", b"b"], np.array(["c"])]) == [["a", "b"], ["c"]]
     for wrong in (None, "abc"):
         with pytest.raises(DataError, match="a list of tokens"):
             as_tokens([wrong])
-
-
-def test_labels():
-    assert as_labels([["a", b"b"], np.array(["c"])]) == [["a", "b"], ["c"]]

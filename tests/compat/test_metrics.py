@@ -9,19 +9,15 @@ TRUE = [["a", "b", "c"], ["a", "a"]]
 FOUND = [["a", "b", "b"], ["a", "c"]]
 
 
-def test_scores_of_tokens():
+def test_scores():
     assert metrics.flat_accuracy_score(TRUE, FOUND) == 3 / 5
     assert metrics.flat_precision_score(TRUE, FOUND, average=None).tolist() == [1.0, 0.5, 0.0]
     assert metrics.flat_recall_score(TRUE, FOUND, average=None, labels=["a"]).tolist() == [2 / 3]
     assert metrics.flat_f1_score(TRUE, FOUND, average=None, labels=["b"]).tolist() == [2 / 3]
     assert metrics.flat_fbeta_score(TRUE, FOUND, beta=1, average="micro") == pytest.approx(3 / 5)
     assert "support" in metrics.flat_classification_report(TRUE, FOUND, zero_division=0)
-
-
-def test_scores_of_sequences():
-    assert metrics.sequence_accuracy_score(TRUE, FOUND) == 0
-    assert metrics.sequence_accuracy_score(TRUE, [TRUE[0], FOUND[1]]) == 1 / 2
-    assert metrics.sequence_accuracy_score([], []) == 0
+    pairs = (TRUE, FOUND), (TRUE, [TRUE[0], FOUND[1]]), ([], [])
+    assert [metrics.sequence_accuracy_score(*pair) for pair in pairs] == [0, 1 / 2, 0]
 
 
 def test_scorers_in_a_search():

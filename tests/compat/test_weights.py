@@ -26,10 +26,7 @@ def test_tables_of_weights():
     assert weights == sorted(weights, reverse=True)
     n_more = sum(int(line.split()[1]) for line in shown if "more" in line)
     assert len(weights) + n_more == crf.num_attributes_
-
-
-def test_notebooks_get_html_without_markup_of_users():
-    page = show_weights(CRF(c2=0.1).fit(X, Y))._repr_html_()
+    page = show_weights(crf)._repr_html_()  # without markup of users
     assert "w:&lt;b&gt;" in page
     assert "<b>" not in page
     assert "background-color: #69ff69" in page  # of the largest weight
@@ -37,6 +34,9 @@ def test_notebooks_get_html_without_markup_of_users():
 
 def test_of_other_taggers():
     assert "(none)" in repr(show_weights(SequenceTagger(penalty=1.0).fit(X, Y)))
+    trigrams = show_weights(SequenceTagger(penalty=1.0, order=2).fit(X, Y))[1]
+    assert trigrams.title == "Trigrams"
+    assert "(none) -> O -> B-x" in trigrams.columns[1].cells
     assert "segment.text=dog runs" in repr(show_weights(SegmentTagger(penalty=1.0).fit(X, Y)))
     with pytest.raises(NotFittedError):
         show_weights(CRF())

@@ -73,11 +73,8 @@ def test_whole_shards_are_held_out(folders, name):
     data, groups = open_shards(folders / name), estimator._weight_groups(tuned._structure)
     structure = data.model._structure
     train, heldout = (Risk(structure, tuned._make_loss(), data.of_folds([fold])) for fold in (1, 0))
-    precision, center = (
-        GroupedL2(groups, np.array(record["log_precision"])).precision,
-        tuned._origin(structure),
-    )
-    fit = fit_l2(train, precision, center=center, tolerance=1e-8)
+    precision = GroupedL2(groups, np.array(record["log_precision"])).precision
+    fit = fit_l2(train, precision, center=tuned._origin(structure), tolerance=1e-8)
     assert_allclose(record["heldout_loss"], heldout.heldout_loss(fit.w), rtol=1e-4)
 
 
@@ -95,7 +92,7 @@ def test_blocks_of_genomes(tmp_path, name):
     """As a file that is read sequence by sequence gives them, some without a gene."""
     kind = EXAMPLES[name]
     (genomes,), nothing = kind.data, AnnotatedSequence("empty", "ACGT" * 10, ())
-    finder = clone(kind.estimator).set_params(**UNTIED)
+    finder = clone(kind.estimator).set_params(run=Run(max_iterations=10))
 
     def blocks():
         return iter([genomes[:1], [nothing, "ACGT"], genomes[1:]])
@@ -110,7 +107,7 @@ def test_blocks_of_genomes(tmp_path, name):
 
 def test_parts_that_tables_leave_out_are_drawn_over_all_blocks(tmp_path):
     genomes = simulated_genes.genome(1, 5)
-    finder = GeneFinder(flank=30, tuning=None, n_jobs=1, random_state=3, **UNTIED)
+    finder = GeneFinder(flank=30, tuning=None, n_jobs=1, random_state=3, run=Run(max_iterations=10))
     finder.write_blocks(lambda: iter([genomes[:1], genomes[1:4], genomes[4:]]), ShardWriter(tmp_path / "f"))
     expected = clone(finder).fit(genomes)
     assert_allclose(clone(finder).fit_shards(tmp_path / "f").coef_, expected.coef_, atol=1e-6)
@@ -127,11 +124,7 @@ def _beyond(array):
     return out
 
 
-DAMAGES = {
-    "shorter": lambda array: array[1:],
-    "of another type": lambda array: array.astype(np.float32),
-    "beyond": _beyond,
-}
+DAMAGES = {"shorter": lambda a: a[1:], "of another type": lambda a: a.astype(np.float32), "beyond": _beyond}
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

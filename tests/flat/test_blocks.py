@@ -84,13 +84,6 @@ def test_what_else_a_regression_knows(tmp_path):
         assert_allclose(load(tmp_path / "model").predict(X), expected.predict(X))
 
 
-def test_models_go_on_from_the_fit_before(tmp_path):
-    model = classifier(warm_start=True)
-    write_shards(model, tmp_path / "f", X, LETTERS)
-    first = model.fit_shards(tmp_path / "f").passes_
-    assert model.fit_shards(tmp_path / "f").passes_ < first
-
-
 def test_names_of_features_are_those_of_the_folder(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a=1", "a=2", "b=1", "b=2"])

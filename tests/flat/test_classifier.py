@@ -193,11 +193,8 @@ def test_probabilities_of_many_classes():
     """The evidence alone is too careful: its log loss is a sixth above that of the best penalty."""
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(scale(X), y, test_size=0.5, random_state=0)
-    models = [
-        Classifier(tuning=MajorizeTuner(calibrated=False)),
-        Classifier(),
-        Classifier(tuning="implicit"),
-    ]
+    tuners = MajorizeTuner(calibrated=False), "auto", "implicit"
+    models = [Classifier(tuning=tuner) for tuner in tuners]
     evidence, default, implicit = (log_loss(y_test, m.fit(X, y).predict_proba(X_test)) for m in models)
     assert default < 0.9 * evidence
     assert default < 1.05 * implicit
@@ -211,10 +208,8 @@ def test_fewer_groups_of_examples_than_folds():
 
 
 def test_too_few_to_hold_any_out():
-    found = [
-        Classifier(tuning=tuning).fit([[0.0], [1.0]], [0, 1]) for tuning in ("majorize", MajorizeTuner())
-    ]
-    assert_array_equal(found[0].coef_, found[1].coef_)
+    one, other = (Classifier(tuning=t).fit([[0.0], [1.0]], [0, 1]) for t in ("majorize", MajorizeTuner()))
+    assert_array_equal(one.coef_, other.coef_)
 
 
 @pytest.mark.parametrize("tuning", ["implicit", "grid"])

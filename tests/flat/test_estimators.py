@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -31,7 +30,6 @@ X = RNG.normal(size=(N, 4))
 Y = (X @ [1.5, -1.0, 0.0, 0.0] + RNG.normal(size=N) > 0.4).astype(int)
 Y3 = Y + (X[:, 2] + 0.5 * RNG.normal(size=N) > 0.7)
 NUMBERS = 3.0 + X @ [1.5, -1.0, 0.5, 0.0] + 0.5 * RNG.normal(size=N)
-WEIGHTS = RNG.uniform(0.0, 2.0, N)
 FRAME = pd.DataFrame(X, columns=["size=1", "size=2", "hue", "age"])
 KINDS = {"binary": (Classifier, Y), "classes": (Classifier, Y3), "numbers": (Regressor, NUMBERS)}
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -76,16 +74,9 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-@BOTH
-def test_what_these_checks_leave_out(kind):
+def test_what_is_not_fitted_is_not_saved():
     with pytest.raises(NotFittedError):
-        model_of(kind).save("nowhere")
-    assert repr(KINDS[kind][0](tuning=None, cv=3)).endswith("(cv=3, tuning=None)")
-    y = KINDS[kind][1]
-    search = GridSearchCV(model_of(kind), {"penalty": [1e5, 1.0]}, cv=3).fit(X, y)
-    assert search.best_params_ == {"penalty": 1.0}
-    scores = cross_val_score(model_of(kind, tuning="majorize"), X, y, cv=3, params={"sample_weight": WEIGHTS})
-    assert np.all((scores > 0.4) & (scores < 1.0))
+        Classifier().save("nowhere")
 
 
 FORMS = [np.ndarray.tolist, sp.csr_matrix, sp.coo_array, pd.DataFrame, lambda x: x.astype(np.float32)]
@@ -300,11 +291,8 @@ def test_the_number_of_threads_does_not_matter(kind, tuning):
     x = rng.normal(size=(20_000, 5))
     y = x @ rng.normal(size=(5, 3)) + rng.normal(size=(20_000, 3))
     y = y[:, 0] if kind == "numbers" else y[:, : 2 + (kind == "classes")].argmax(axis=1)
-    options = {
-        "tuning": GridTuner((1.0, 30.0)) if tuning == "grid" else tuning,
-        "cv": 2,
-        "run": Run(tolerance=1e-2),
-    }
+    tuner = GridTuner((1.0, 30.0)) if tuning == "grid" else tuning
+    options = {"tuning": tuner, "cv": 2, "run": Run(tolerance=1e-2)}
     form = sp.csr_array if tuning == "majorize" else np.asarray
     one, two = (model_of(kind, **options, n_jobs=n).fit(form(x), y) for n in (1, 2))
     assert_array_equal(two.coef_, one.coef_)

@@ -206,15 +206,6 @@ def test_a_class_may_weigh_nothing(loss):
     assert not np.any(without.predict(X[Y3 != 1]) == 1)
 
 
-@pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
-@EVERY_KIND
-def test_no_time_at_all(kind, tuning):
-    model = fitted(kind, loss="ramp", tuning=tuning, run=Run(max_seconds=0.0))
-    assert model.status_ == "budget"
-    assert np.isfinite(model.coef_).all()
-    assert len(model.predict(DATA[kind][1])) == len(DATA[kind][1])
-
-
 @pytest.mark.parametrize(("loss", "n"), [("margin", 2), ("ramp", 12)])
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["no tuning", "majorize", "grid"])
 @EVERY_KIND

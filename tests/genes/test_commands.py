@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import sys
 from base64 import b64encode
 from dataclasses import replace
 
@@ -89,10 +88,6 @@ def test_a_report_leaves_the_output_as_it_is(files, tmp_path, format):
     told = f"structune {structune.__version__}, model m.structune"
     assert told in text
     assert (told in out) == (format != "tsv")
-    assert "this file is also read" in fail("genes", page, "-m", "fly", "--report", page)
-    assert "must end in .html" in fail(
-        "genes", files / "test.fa", "-m", "fly", "--report", tmp_path / "a.pdf"
-    )
 
 
 def test_a_report_of_what_comes_before_an_error(files, tmp_path):
@@ -101,16 +96,8 @@ def test_a_report_of_what_comes_before_an_error(files, tmp_path):
     page, args = tmp_path / "page.html", ["-m", files / "m.structune", *QUIET]
     assert "position 5" in fail("genes", tmp_path / "x.fa", *args, "--report", page)
     assert "on 1 sequence, mean coding probability 1.00; incomplete" in page.read_text()
-    assert "(1 sequence skipped)" in page_of_skipped(tmp_path / "x.fa", args, page)
-    page.unlink()
-    (tmp_path / "y.fa").write_text(">x\nACGT-\n")
-    assert "position 5" in fail("genes", tmp_path / "y.fa", *args, "--report", page)
-    assert not page.exists()
-
-
-def page_of_skipped(file, args, page):
-    assert run("genes", file, *args, "--skip-bad", "--report", page).exit_code == 1
-    return page.read_text()
+    assert run("genes", tmp_path / "x.fa", *args, "--skip-bad", "--report", page).exit_code == 1
+    assert "(1 sequence skipped)" in page.read_text()
 
 
 def test_a_report_is_bounded(files, tmp_path, monkeypatch):
@@ -176,20 +163,12 @@ def test_what_comes_before_an_error_is_written(files, tmp_path, monkeypatch):
     assert "position 5 (from 1): '-' is not" in result.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_what_is_read_is_not_written_over(files, tmp_path):
-    before = (files / "test.fa").read_bytes()
-    (tmp_path / "again.fa").symlink_to(files / "test.fa")
+def test_proteins_are_not_written_over_other_files(files, tmp_path):
     args = ["genes", files / "test.fa", "-m", files / "m.structune"]
-    for option in ("--output", "--proteins"):
-        for path in (tmp_path / "again.fa", files / "m.structune"):
-            assert "this file is also read; write to another file" in fail(*args, option, path)
-    for again in (tmp_path / "x", os.path.relpath(tmp_path / "x")):
-        for option in ("--proteins", "--nucleotides"):
-            both = fail(*args, "--output", tmp_path / "x", option, again)
-            assert "two outputs have this path" in both
+    for option in ("--proteins", "--nucleotides"):
+        assert "this file is also read; write to another file" in fail(*args, option, files / "test.fa")
+        assert "two outputs have this path" in fail(*args, "-o", tmp_path / "x", option, tmp_path / "x")
     assert succeed(*args, "--output", os.devnull, "--proteins", os.devnull, *QUIET) == ""
-    assert (files / "test.fa").read_bytes() == before
 
 
 def test_evaluate(files):
@@ -298,9 +277,8 @@ def test_pretrained_finders_and_adapting(files, tmp_path):
     succeed(*args, "-m", files / "m.structune", "--adapt", 1, "-o", tmp_path / "found.gff3")
     found = read_gff3(tmp_path / "found.gff3").transcripts
     assert [exons(genes) for genes in found.values()] == [exons(genes) for genes in expected]
-    assert "must first be adapted to a genome. Run structune genes with --adapt 20" in fail(
-        *args, "-m", "eukaryotes"
-    )
+    told = "must first be adapted to a genome. Run structune genes with --adapt 20"
+    assert told in fail(*args, "-m", "eukaryotes")
     assert "this model must first be adapted" in fail("evaluate", "genes", "eukaryotes", files / "test.gb")
     assert "sensitivity" in succeed("evaluate", "genes", "fly", files / "test.gb", "--jobs", 1)
 
@@ -350,7 +328,6 @@ def test_hints_and_regions_to_avoid(files, tmp_path):
     stderr = run(*args, "--hints", path.with_suffix(".gtf")).stderr
     assert "ignored 11 hints, that is all, because they are on chr0, chr1, chr2, and 1 more, but" in stderr
     assert "the sequences are named c0, c1, c2" in stderr
-    assert "this file is also read" in fail(*args[:4], "-o", path, "--hints", path)
     tree = ["genes", files / "test.fa", "-m", "pretrained", "--task", "e_coli", *QUIET]
     assert "--hints needs a model of genes with introns, such as fly" in fail(*tree, "--hints", path)
 

@@ -129,60 +129,42 @@ def headings(path):
 
 
 TRAINED = ["Training", "Course of training", "Regularization by group"]
-ERRORS = {
-    "tagging": ["Reliability", "Errors", "Sentences with errors"],
-    "rna": ["Sequences", "Structures"],
-    "ranking": ["Queries"],
-    "alignment": ["Pairs", "Alignments"],
-    "genes": ["Errors", "Tracks"],
+LABELLED = ["Labels", "Sentences", "Segments", "Least sure tokens", "Results"]
+HEADINGS = {  # those before the last, which tells how the page was made
+    **{f"learn {kind}": TRAINED for kind in ("tagging", "rna", "ranking", "alignment", "genes")},
+    "train tagging": TRAINED,
+    "tune prokaryotic-genes": [*TRAINED, "Scores", "Errors"],
+    "train prokaryotic-genes": ["Training", "Nodes of the tree"],
+    "evaluate tagging": ["Scores", "Reliability", "Errors", "Sentences with errors"],
+    "evaluate rna": ["Scores", "Sequences", "Structures"],
+    "evaluate ranking": ["Scores", "Queries"],
+    "evaluate alignment": ["Scores", "Pairs", "Alignments"],
+    "evaluate genes": ["Scores", "Errors", "Tracks"],
+    "fold": ["Sequences", "Structures", "Results"],
+    "fold nbest": ["Sequences", "Structures", "Results"],
+    "genes": ["Summary", "Tracks", "Genes", "Sequences", "Results"],
+    "align": ["Families", "family", "pair", "Results"],
+    "align pairs": ["Pairs", "Alignments", "Results"],
+    **{f"predict {what}": LABELLED for what in ("tagging", "nbest", "segments")},
+    "predict classifier": ["Classes", "Least sure rows", "Rows", "Results"],
+    "predict regressor": ["Predictions", "Rows", "Results"],
+    **{name: ["Best documents", "Queries", "Results"] for name in ("predict ranking", "rank")},
 }
 
 
-@pytest.mark.parametrize("kind", ERRORS)
-def test_pages_of_all_kinds(pages, kind):
-    errors = ["Scores", *ERRORS[kind], "How this page was made"]
-    assert headings(pages["train tagging"]) == [*TRAINED, "How this page was made"]
-    assert headings(pages[f"learn {kind}"])[:3] == TRAINED
-    assert headings(pages[f"evaluate {kind}"]) == errors
-
-
-def test_pages_of_genes_and_alignments(pages, files):
-    made = ["Results", "How this page was made"]
-    assert headings(pages["genes"]) == ["Summary", "Tracks", "Genes", "Sequences", *made]
-    assert headings(pages["align"]) == ["Families", "family", "pair", *made]
-    assert headings(pages["align pairs"]) == ["Pairs", "Alignments", *made]
-
-
-def test_pages_of_prokaryotes(pages):
-    assert headings(pages["tune prokaryotic-genes"])[:4] == [*TRAINED, "Scores"]
-    assert headings(pages["train prokaryotic-genes"]) == [
-        "Training",
-        "Nodes of the tree",
-        "How this page was made",
-    ]
-
-
-PREDICTED = {
-    "predict tagging": ["Labels", "Sentences", "Segments", "Least sure tokens"],
-    "predict nbest": ["Labels", "Sentences", "Segments", "Least sure tokens"],
-    "predict segments": ["Labels", "Sentences", "Segments", "Least sure tokens"],
-    "predict classifier": ["Classes", "Least sure rows", "Rows"],
-    "predict regressor": ["Predictions", "Rows"],
-    "predict ranking": ["Best documents", "Queries"],
-    "rank": ["Best documents", "Queries"],
-}
+@pytest.mark.parametrize("name", HEADINGS)
+def test_headings(pages, name):
+    *found, last = headings(pages[name])
+    assert (found[: len(TRAINED)] if name.startswith("learn ") else found) == HEADINGS[name]
+    assert last == "How this page was made"
+    if name.startswith("predict "):
+        assert ".structune.</p>" in pages[name].read_text(encoding="utf-8")  # the model
 
 
 def saved(path):
     """The file that a page offers, and its name."""
     found = re.search(r'download="(.*?)" href="data:.*?;base64,(.*?)"', path.read_text(encoding="utf-8"))
     return found[1], b64decode(found[2]).decode()
-
-
-@pytest.mark.parametrize("name", PREDICTED)
-def test_pages_of_predictions(pages, name):
-    assert headings(pages[name]) == [*PREDICTED[name], "Results", "How this page was made"]
-    assert ".structune.</p>" in pages[name].read_text(encoding="utf-8")  # the model
 
 
 def test_reports_leave_predictions_as_they_are(pages, files):
@@ -271,22 +253,10 @@ def test_a_page_that_cannot_be_written_hides_no_error(files, tmp_path, monkeypat
     assert "'Z'" in told.splitlines()[-1]
 
 
-def test_a_page_of_predictions_is_its_own_file(pages, files, tmp_path):
-    predict = ["predict", files / "tagging.structune", files / "test.txt", "--report"]
-    page = tmp_path / "a.html"
-    assert "two outputs have this path" in fail(*predict, page, "-o", page)
-    assert "must end in .html" in fail(*predict, tmp_path / "a.txt")
-    (tmp_path / "b.html").write_text("a DT B-NP\n")
-    source = ["predict", files / "tagging.structune", tmp_path / "b.html", "--report", tmp_path / "b.html"]
-    assert "also read" in fail(*source)
-
-
 def test_pages_of_folded_sequences(pages, files, tmp_path):
     plain = succeed("fold", files / "rna.fa", "-m", files / "rna.structune", *QUIET)
     assert (files / "a.dbn").read_text() == plain
-    for name in ("fold", "fold nbest"):
-        assert headings(pages[name]) == ["Sequences", "Structures", "Results", "How this page was made"]
-        assert "2 sequences folded" in pages[name].read_text()
+    assert "2 sequences folded" in pages["fold"].read_text()
     saved = re.search(r'download="a.json" href="data:[^,]*,([^"]*)"', pages["fold nbest"].read_text())[1]
     assert b64decode(saved) == gzip.decompress((files / "a.json.gz").read_bytes())
     # records before a bad one, and names that are markup; strands, no pairs, and no bases
@@ -306,7 +276,6 @@ def test_pages_of_models_without_probabilities(files, tmp_path):
     assert "2 sequences folded" in page.read_text()
     assert "data-likely=" not in page.read_text()
     assert "m.structune" in fail("fold", files / "rna.fa", "-m", model, "--report", page, "--nbest", 2)
-    assert "this file is also read" in fail("fold", page, "--report", page)
     assert "must end in .html" in fail("fold", files / "rna.fa", "--report", tmp_path / "a.txt")
 
 
@@ -364,23 +333,25 @@ def browser():
         yield launched
 
 
+_OPEN = "document.querySelectorAll('details').forEach(fold => fold.open = true)"
 _SMALL_TEXT = """() => [...document.querySelectorAll('body *')].filter(
     e => [...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())
       && parseFloat(getComputedStyle(e).fontSize) < 12).map(e => e.outerHTML)"""
 
 
+ALIKE = {"fold", "predict nbest", "predict segments", "rank", "train tagging"}  # of what others have, too
+
+
 @pytest.mark.browser
 def test_in_a_browser(pages, browser):
-    for name, path in pages.items():
+    for name in pages.keys() - ALIKE:
+        path = pages[name]
         page, told, asked = browser.new_page(viewport={"width": WIDE, "height": 800}), [], []
         page.on("console", lambda message, told=told: told.append(message.text))
         page.on("pageerror", lambda error, told=told: told.append(str(error)))
         page.on("request", lambda request, asked=asked: asked.append(request.url))
         page.goto(path.as_uri())
-        closed = page.locator("details:not([open]) > summary:visible")
-        while closed.count():  # there may be others inside
-            closed.first.click()
-        assert not page.locator("details:not([open])").count(), name
+        page.evaluate(_OPEN)
         assert told == [], name
         assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()], name
         for width in (WIDE, NARROW):
@@ -399,7 +370,7 @@ def test_pictures_and_bars_are_readable_on_a_narrow_screen(pages, browser):
     page = browser.new_page(viewport={"width": NARROW, "height": 800})
     for name, path in pages.items():
         page.goto(path.as_uri())
-        page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+        page.evaluate(_OPEN)
         shares = page.evaluate("[...document.images].map(i => i.width / i.getAttribute('width'))")
         least = 0.8 if name in ("learn tagging", "evaluate genes", "evaluate ranking") else 0.66
         assert all(share > least for share in shares), (name, shares)

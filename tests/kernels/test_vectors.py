@@ -95,9 +95,8 @@ def test_only_doubles_come_in_runs():
         add_by_cell(np.ones((4, 2))[:, 0], np.ones(4))
 
 
-@pytest.mark.parametrize("at", [-1, 3])
-def test_bounds_are_checked_when_numba_is_asked_to(at):
-    program = f"""
+def test_bounds_are_checked_when_numba_is_asked_to():
+    program = """
 import numpy as np
 from structune.kernels.jit import kernel
 from structune.kernels.vectors import cells, lanes_for, load, total
@@ -106,8 +105,10 @@ from structune.kernels.vectors import cells, lanes_for, load, total
 def read(a, at, lanes):
     return total(load(cells(a), at, lanes))
 
-print(read(np.ones(6), {at}, lanes_for(float, 4)))
+for at in (-1, 3):
+    try: read(np.ones(6), at, lanes_for(float, 4))
+    except IndexError: print("refused")
 """
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "STRUCTUNE_CACHE": "off"}
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert "IndexError" in run.stderr, run.stdout
+    assert run.stdout == "refused\n" * 2, run.stderr

@@ -138,11 +138,8 @@ def test_subclasses_may_have_a_constructor_of_their_own():
 def test_every_parameter_is_documented_once(cls):
     doc = inspect.getdoc(cls)
     told = doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-    names = [
-        name
-        for line in re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", told, re.MULTILINE)
-        for name in line.split(", ")
-    ]
+    lines = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", told, re.MULTILINE)
+    names = [name for line in lines for name in line.split(", ")]
     assert sorted(names) == sorted(inspect.signature(cls).parameters)
 
 

@@ -68,11 +68,6 @@ def test_threads_do_not_change_a_bit(partial):
             assert_array_equal(again[name], values, err_msg=name)
 
 
-def test_no_shards():
-    with pytest.raises(DataError, match="no shards"):
-        Risk(hmm_problem()[0], LogLoss(), [])
-
-
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.parametrize("parts_per_shard", [1, 300])
 def test_sharding_does_not_matter(partial, parts_per_shard):
@@ -126,6 +121,8 @@ def test_what_is_refused():
         Risk(chain, LogLoss(), [shard], hessian="newton")
     with pytest.raises(CapabilityError, match="Greedy needs 'telepathy', which the structure 'chain'"):
         Risk(chain, Greedy(), [shard])
+    with pytest.raises(DataError, match="no shards"):
+        Risk(chain, LogLoss(), [])
     with pytest.raises(DataError, match="no complete labels"):
         Risk(chain, LogLoss(), [chain.encode(hmm_attributes(np.zeros((1, 2, 40), int)))])
 
@@ -170,15 +167,6 @@ def test_auto_takes_a_matrix_where_there_are_few_weights():
     assert not flat_risk(50, 3000, density=0.01).dense
     assert not flat_risk(50, 4, hessian="exact").dense
     assert flat_risk(4, 300, hessian="dense").dense
-
-
-def test_passes_of_a_matrix_are_its_multiplications():
-    risk = flat_risk(50, 4, "dense")
-    risk.hessian_matrix(np.zeros(5))
-    shard = risk.shards[0]
-    assert risk.passes == shard.hessian_flops / shard.gradient_flops
-    assert shard.gradient_flops == 4 * 50 * 5
-    assert shard.hessian_flops == 50 * 5 * 5
 
 
 def test_the_matrix_of_a_quadratic_is_made_once():

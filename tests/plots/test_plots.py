@@ -89,12 +89,6 @@ def test_many_groups_are_drawn_as_percentiles():
     assert texts(plot_tuning(implicit(50), names).axes[1]) == {"5 %", "25 %", "median", "75 %", "95 %"}
 
 
-def test_plot_tuning_saves(tmp_path):
-    plot_tuning(implicit(), NAMES, tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert not matplotlib.pyplot.get_fignums()
-
-
 def fit():
     """With constraints, and fits within whose objective is another."""
     fitted = steps("fit", 3, passes=float, objective=lambda t: 9.0 - t)
@@ -113,13 +107,6 @@ def test_learning_curves():
     assert len(plot_learning_curve(within).axes[0].get_lines()[0].get_xdata()) == 3
     with pytest.raises(DataError, match="neither a held-out loss nor an objective"):
         plot_learning_curve([])
-
-
-def test_tuning_of_fits_with_records_and_constraints():
-    """Only what the tuner recorded is drawn."""
-    history = [{"stage": "cccp", "passes": 1.0, "objective": 5.0}, *majorize(), *fit()[3:]]
-    left, right = plot_tuning(history, NAMES).axes
-    assert len(left.get_lines()[0].get_xdata()) == len(right.get_lines()[0].get_xdata()) == 3
 
 
 def test_the_course_of_precisions():

@@ -85,10 +85,9 @@ def test_tune(files, tmp_path):
 def test_several_files_and_their_features(files, tmp_path):
     """A feature that a file lacks is 0 there; queries of the same name are different ones."""
     other = letor(5, 2)
-    write_letor(
-        tmp_path / "more.txt",
-        LetorData(other.X, other.relevance, other.queries, np.array([1, 3, 7]), other.comments),
-    )
+    numbers = np.array([1, 3, 7])
+    more = LetorData(other.X, other.relevance, other.queries, numbers, other.comments)
+    write_letor(tmp_path / "more.txt", more)
     path = tmp_path / "m.structune"
     given = [files / "train.txt", tmp_path / "more.txt", "-m", path, "--penalty", 1, *QUIET]
     out = succeed("train", "ranking", *given)

@@ -34,11 +34,6 @@ def check(data, X=X):
     assert data.comments == ["docid = 1056", "", "docid = 7 #"]
 
 
-def test_read():
-    check(read(TEXT))
-    assert len(read(TEXT)) == 3
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -55,16 +50,6 @@ def test_read():
 )
 def test_read_tolerates(text):
     check(read(text))
-
-
-def test_sources(tmp_path):
-    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
-    plain.write_text(TEXT)
-    packed.write_bytes(gzip.compress(TEXT.encode()))
-    for source in (plain, str(plain), packed, io.BytesIO(TEXT.encode()), io.BytesIO(packed.read_bytes())):
-        check(read_letor(source))
-    with plain.open() as file:
-        check(read_letor(file))
 
 
 def test_missing_values_may_be_refused():
@@ -86,10 +71,7 @@ def test_features_may_be_those_of_another_file():
     data = read(TEXT, [1, 3, 7])
     assert data.feature_indices.tolist() == [1, 3, 7]
     assert data.X.tolist() == [[0.5, 0.0, -0.01], [0.25, 0.0, 0.0], [1.0, 0.0, 1000.0]]
-    for wrong, message in (
-        ([2, 1], "must be 1 or more and increase"),
-        ([1.9], "must be whole numbers"),
-    ):
+    for wrong, message in (([2, 1], "must be 1 or more and increase"), ([1.9], "must be whole numbers")):
         with pytest.raises(DataError, match=message):
             read(TEXT, wrong)
 
@@ -187,10 +169,7 @@ THREE = {"X": np.zeros((3, 1)), "relevance": np.zeros(3), "queries": list("aba")
     [
         ({"relevance": np.array([0.0, -1.0])}, "document 1: the relevance -1.0"),
         ({"X": np.array([[0.0], [np.inf]])}, "document 1, feature 1: inf is neither a finite number"),
-        (
-            {"feature_indices": np.array([0])},
-            "feature numbers must be 1 or more and increase, but they are [0]",
-        ),
+        ({"feature_indices": np.array([0])}, "feature numbers must be 1 or more and increase, but they are"),
         ({"queries": ["a", "b c"]}, "document 1: the query 'b c' is not one word without '#'"),
         ({"queries": ["a", "\ud800"]}, r"document 1: the query '\ud800'"),
         ({"comments": ["", "a\nb"]}, r"document 1: the comment 'a\nb' is not one line of text"),

@@ -107,8 +107,7 @@ def test_a_planted_ranking_is_found(loss):
 
 
 @pytest.mark.parametrize(
-    ("loss", "tuning"),
-    [("ramp", "grid"), ("equivalent", "majorize"), ("margin", MajorizeTuner(alpha=1.0))],
+    ("loss", "tuning"), [("ramp", "grid"), ("equivalent", "majorize"), ("margin", MajorizeTuner(alpha=1.0))]
 )
 def test_tuning(loss, tuning):
     model = Ranker(loss=loss, tuning=tuning, cv=3, n_jobs=1)

@@ -17,7 +17,7 @@ from commands import fail, run, succeed
 from endless import Pipe
 from rnas import hairpins
 from structune import RNAFolder
-from structune.cli.terminal import Progress, counted_from_one
+from structune.cli.terminal import Progress
 from structune.rna import examples, fold_commands
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
@@ -454,9 +454,8 @@ def test_which_records_can_be_skipped(files, fold, refused, tmp_path):
     found = records(succeed(*args, tmp_path / "mixed.fa"))
     assert [(record.name, record.sequence) for record in found] == [("a", "GGGAAACCC"), ("c", "GGCGAAAGCC")]
     assert "files with headers '>name'" in refused("--skip-bad", stdin="GGGAAACCC\nG!\nGGC\n")
-    assert "each sequence has a line 'xxx' below it" in refused(
-        "--skip-bad", stdin=">a\nACG\nxxx\n>b\nAAA\nxxx\n"
-    )
+    told = refused("--skip-bad", stdin=">a\nACG\nxxx\n>b\nAAA\nxxx\n")
+    assert "each sequence has a line 'xxx' below it" in told
 
 
 def test_a_model_keeps_its_limit_of_spans(folder, files, tmp_path):
@@ -534,16 +533,6 @@ def test_several_inputs(files, fold, tmp_path, refused):
 def test_the_gamma_that_is_documented_is_that_of_the_model():
     shown = f"{RNAFolder.pretrained().gamma:g} for the pretrained model, {RNAFolder().gamma:g} for others"
     assert shown in " ".join(succeed("fold", "--help").split())
-
-
-def test_what_counts_counts_from_one(tmp_path, refused):
-    (tmp_path / "a.dbn").write_text(">a\nGGGAAAACCC\n(((....)))\n>b\nAGGAAAACCG\n(((....)))\n")
-    out = succeed("train", "rna", tmp_path / "a.dbn", "-m", tmp_path / "m", *QUIET)
-    assert "bases 1 and 10 (from 1): they cannot pair" in " ".join(out.split())
-    assert "constraints, base 1 (from 1): '(' has no matching" in refused(
-        "--constraints", stdin=">a\nACGU\n(...\n"
-    )
-    assert "base 2 (from 1)" in counted_from_one("sequence 0, base 1 (from 0): found 9, expected 0 to 8")
 
 
 def test_models_of_fold_that_are_refused(files, tmp_path):

@@ -41,9 +41,7 @@ KNOWN = [
 @pytest.fixture(scope="module")
 def turner():
     path = in_data_folder("rna/rna_turner2004.par")
-    with pytest.warns(
-        UserWarning, match="section stack has entries that are not"
-    ):  # -1i40 in the file itself
+    with pytest.warns(UserWarning, match="section stack has entries that are not"):  # -1i40 in the file
         return read_energies(path)
 
 

@@ -65,15 +65,6 @@ def texts(axes):
     return {text.get_text() for text in axes.texts}
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 300])
-def test_layout_of_unpaired_bases(n):
-    xy = layout(np.full(n, -1))
-    assert xy.shape == (n, 2)
-    assert np.all(np.isfinite(xy))
-    if n > 1:
-        assert distances(xy) == pytest.approx(np.ones(n - 1))
-
-
 @pytest.mark.parametrize("structure", [HAIRPIN, "()", "(.)", "(())", "((.)).", "(((((...)))))"])
 def test_layout_of_a_hairpin(structure):
     found = partners(structure)

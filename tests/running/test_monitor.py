@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from structune.running.checkpoints import Checkpoint
-from structune.running.monitor import BudgetExhausted, Monitor
+from structune.running.monitor import Monitor
 
 
 def test_shown_objectives_are_records_where_the_part_is_the_whole():
@@ -23,13 +23,6 @@ def test_shown_objectives_are_records_where_the_part_is_the_whole():
         {"stage": "fit", "passes": 1.5, "objective": 2.0},
         {"stage": "fit", "passes": 2.5, "objective": 1.0, "lower_bound": 0.5},
     ]
-
-
-def test_the_budget():
-    Monitor().check()
-    Monitor(max_seconds=1000.0).check()
-    with pytest.raises(BudgetExhausted):
-        Monitor(max_seconds=0.0).check()
 
 
 @pytest.mark.parametrize("verbose", [0, 2])

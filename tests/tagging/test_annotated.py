@@ -19,8 +19,7 @@ from structune.tagging import SkippedLinesWarning, read_conll, read_conll_blocks
 DATA = Path("/work/shared/data/sequence")
 TEXT = "Ada lives in New York."
 SPANS = [[0, 3, "PER"], [13, 21, "LOC"]]
-TOKENS = ["Ada", "lives", "in", "New", "York", "."]
-LABELS = ["B-PER", "O", "O", "B-LOC", "I-LOC", "O"]
+TOKENS, LABELS = ["Ada", "lives", "in", "New", "York", "."], ["B-PER", "O", "O", "B-LOC", "I-LOC", "O"]
 
 
 def read(text, columns=("w", "y"), **kwargs):
@@ -38,9 +37,12 @@ def task(*annotations):
 
 
 DICTS = [{"id": 0, "label": c, "start_offset": a, "end_offset": b} for a, b, c in SPANS]
+ENTS = [{"start": a, "end": b, "label": c} for a, b, c in SPANS]
 RECORDS = {
     "spaCy": {"text": TEXT, "entities": SPANS},
     "spaCy pairs": [TEXT, {"entities": SPANS, "cats": {}}],
+    "spaCy documents": {"text": TEXT, "ents": ENTS, "spans": {}, "tokens": [{"id": 0}]},
+    "Prodigy": {"text": TEXT, "tokens": [{"text": "Ada"}], "spans": ENTS, "answer": "accept"},
     "Doccano": {"id": 1, "text": TEXT, "label": SPANS},
     "Doccano labels": {"text": TEXT, "labels": SPANS[::-1], "Comments": []},
     "Doccano relations": {"text": TEXT, "entities": DICTS, "relations": []},
@@ -50,27 +52,21 @@ RECORDS = {
 
 
 @pytest.mark.parametrize("name", RECORDS)
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda records: "\n\n".join(map(json.dumps, records)),
-        json.dumps,
-        lambda records: json.dumps(records, indent=2),
-    ],
-)
-def test_each_way_to_write_spans(name, write):
-    data = read("\n" + write([RECORDS[name]] * 2) + "\n")
+@pytest.mark.parametrize("indent", [None, 0, 2])
+def test_each_way_to_write_spans(name, indent):
+    records = [RECORDS[name]] * 2
+    text = "\n\n".join(map(json.dumps, records)) if indent == 0 else json.dumps(records, indent=indent)
+    data = read(f"\n{text}\n")
     assert data.sentences("w") == [TOKENS] * 2
     assert data.sentences("y") == [LABELS] * 2
     (line,) = {data.lines[0]}
-    assert json.dumps(TEXT) in "".join(("\n" + write([RECORDS[name]] * 2)).split("\n")[line - 1 :])
+    assert json.dumps(TEXT) in "".join(f"\n{text}".split("\n")[line - 1 :])
 
 
 @st.composite
 def texts_with_spans(draw):
-    text = draw(
-        st.text(st.sampled_from(["a", "b", "1", " ", "\n", ".", "-", "é", "\u0301", "😀"]), max_size=15)
-    )
+    characters = ["a", "b", "1", " ", "\n", ".", "-", "é", "\u0301", "😀"]
+    text = draw(st.text(st.sampled_from(characters), max_size=15))
     borders = sorted(draw(st.sets(st.integers(0, len(text)), max_size=6)))
     spans = [(a, b, draw(st.sampled_from("XY"))) for a, b in zip(borders[::2], borders[1::2], strict=False)]
     return text, [span for span in spans if text[span[0] : span[1]].strip()]
@@ -104,24 +100,28 @@ def test_tokens():
     assert read(json.dumps({"text": text}), ("w",)).columns["w"] == expected
 
 
-def test_what_is_skipped_or_changed_is_told():
-    cancelled, choice = results([0, 22, "X"], was_cancelled=True), {"value": {"choices": ["good"]}}
-    chosen = results(*SPANS)
-    chosen["result"].append(choice)
-    tasks = [task(cancelled, chosen, results()), task(cancelled), task(), {"data": {"text": " "}}]
-    told = "skipped 3 records without labels; 1 record with several annotations: read the first"
-    with pytest.warns(SkippedLinesWarning, match=told + ".* ignored 1 result without"):
-        data = read(json.dumps(tasks))
-    assert data.sentences("y") == [LABELS]
-    with pytest.warns(SkippedLinesWarning, match="split at 2 places"):
-        data = read(json.dumps({"text": "re-opened NewYork", "label": [[3, 7, "A"], [10, 13, "B"]]}))
-    assert data.columns == {
-        "w": ["re", "-", "open", "ed", "New", "York"], "y": ["O", "O", "B-A", "O", "B-B", "O"]
-    }  # fmt: skip
+def record(*spans, text="Ada Lo", **more):
+    return json.dumps({"text": text, "entities": list(spans), **more})
 
 
-def record(*spans, text="Ada Lo"):
-    return json.dumps({"text": text, "entities": list(spans)})
+CHOICE = {"result": [*results(*SPANS)["result"], {"value": {"choices": ["good"]}}]}
+TASKS = [task(results([0, 22, "X"], was_cancelled=True), CHOICE, results()), task(), {"data": {"text": " "}}]
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "labels"),
+    [
+        (json.dumps(TASKS), "skipped 2 records without .* 1 record with several .* ignored 1 result", LABELS),
+        (record(answer="reject") + "\n" + record(), "skipped 1 record without labels, or", ["O", "O"]),
+        (record([1, 3, "A"], [4, 5, "B"]), "split tokens at 2 places", ["O", "B-A", "B-B", "O"]),
+        (record([0, 4, "A"]), "white space at the ends of 1 span", ["B-A", "O"]),
+        ("<c><s><A>x</A> <B>1</B><A> y</A></s><s/></c>", "skipped 1 record without words", ["A", "B", "A"]),
+        ("<c><s><A>x</A><B>1</B>\n</s><s><B>1</B></s></c>", "split tokens at 1 place", ["A", "B"]),
+    ],
+)
+def test_what_is_skipped_or_changed_is_told(text, told, labels):
+    with pytest.warns(SkippedLinesWarning, match=told):
+        assert read(text).sentences("y")[0] == labels
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,7 @@ def record(*spans, text="Ada Lo"):
     [
         (record([0, 3, "A"], [2, 5, "B"]), ":1: record 1: the spans 0-3 (A) and 2-5 (B) overlap"),
         (record([0, 3, "A"], [0, 3, "B"]), "the spans 0-3 (A) and 0-3 (B) overlap"),
-        (
-            record([0, 7, "A"]),
-            "the span 0-7 (A) has no words, or is not within the text, which has 6 characters",
-        ),
+        (record([0, 7, "A"]), "the span 0-7 (A) has no words, or is not within the text, which has 6 char"),
         (record([3, 4, "A"]), "the span 3-4 (A) has no words"),
         (record([0, 3, "O"]), "the span 0-3 (O) needs one label"),
         (record([0, 3]), "'[0, 3]' is not a span"),
@@ -140,23 +137,27 @@ def record(*spans, text="Ada Lo"):
         (record("positive"), "'positive' is not a span"),
         (record({"start": 0, "end": 3, "text": "da ", "label": "A"}), "covers 'Ada', but its text is 'da '"),
         (record({"start": 0, "end": 3, "labels": ["A", "B"]}), "needs one label"),
-        (json.dumps({"text": "a", "label": [], "entities": []}), "needs one list of spans"),
+        (record({"start": 0, "end": 3, "entity": "A", "value": "x"}), "the span 0-3 (None) needs one label"),
+        (record(label=[]), "needs one list of spans"),
         (json.dumps({"tokens": ["a"], "tags": []}), ':1: record 1: there is no "text"'),
         (record() + '\n{"text": "a', ":2: read as JSON: Unterminated string"),
         (record() + '\n{"text": "\\ud800", "label": []}', ":2: read as JSON: "),
-        (
-            "[" + record() + ",\n" + record() + "\n" + record() + "]",
-            ":3: read as JSON: Expecting ','",
-        ),
+        (f"[{record()},\n{record()}\n{record()}]", ":3: read as JSON: Expecting ','"),
         (record().encode() + b'\n{"text": "\xff"}', r":2: the bytes b'\xff' are not UTF-8 text"),
         ('{"text": ' + "[" * 99_999, ":1: read as JSON: maximum recursion"),
         (json.dumps({"text": "a", "label": None}), "no text has labels"),
+        ("[{'id': 0}]", ":1: read as JSON: Expecting property name"),
         ("<c>\n<s><A>1</A>, <B>x</B></s></c>", ":2: read as XML: ',' is in <s>, but in no field"),
         ("<c>\n<s><A>1</A></s>\n<s>2</s>\n</c>", ":3: read as XML: '2' is in <s>, but in no field"),
         ("<c>\n<s><A>1<i>2</i></A></s></c>", ":2: read as XML: <i> is in the field <A>"),
         ("<c>\n<s><A>1</A></s></d>", ":2: read as XML: mismatched tag"),
-        ("[{'id': 0}]", ":1: read as JSON: Expecting property name"),
         ("<s>\nthe\tDT\tO\n</s>", ":2: read as XML: 'the DT O' is in <s>, but in no field"),
+        ("<A>1</A> <B>x</B>\n<A>2</A> <B>y</B>\n", ":1: read as XML: '1' is in <A>, but in no field"),
+        ('<?xml version="1.0" encoding="tlh"?><c><s><A>1</A></s></c>', "encoding='tlh' is unknown"),
+        (b'<?xml version="1.0"?><c><s><A>\xe9</A></s></c>', r":1: the bytes b'\xe9' are not utf-8 text"),
+        ('<!DOCTYPE c [<!ENTITY x "ha ha">]>\n<c><s><A>&x;</A></s></c>', "the entity 'x' is not read"),
+        ('<!DOCTYPE c [<!ENTITY x SYSTEM "file:///etc/passwd">]><c/>', "the entity 'x' is not read"),
+        ('<!DOCTYPE c SYSTEM "c.dtd">\n<c><s><A>&x;</A></s></c>', ":2: read as XML: the entity 'x' is"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::structune.tagging.SkippedLinesWarning")
@@ -165,26 +166,21 @@ def test_what_is_wrong_is_named(text, message):
         read(text)
 
 
-@pytest.mark.parametrize("declared", ['"ha ha"', 'SYSTEM "file:///etc/passwd"'])
-def test_entities_of_xml_are_not_read(declared):
-    for text in (f"<!DOCTYPE c [<!ENTITY x {declared}>]>", '<!DOCTYPE c SYSTEM "c.dtd">'):
-        with pytest.raises(DataError, match=r":[12]: read as XML: the entity 'x' is not read"):
-            read(f"{text}\n<c><s><A>&x;</A></s></c>")
+XML = '<?xml version="1.0" encoding="{}"?>\n<c>\n\t<s>\n\t\t<No>12</No> <Name>Rue é &amp; Co</Name></s></c>'
 
 
 def test_fields_of_xml():
-    text = (
-        '<?xml version="1.0" encoding="{}"?>\n<c>\n<s><No>12</No> <Name>Rue é &amp; Co</Name></s>\n<s/>\n</c>'
-    )
-    for data in (
-        lambda: read(text.format("latin-1").encode("latin-1")),
-        lambda: read(text.format("UTF-8")),
-        lambda: read_conll(io.StringIO(text.format("latin-1")), ("w", "y")),
-        lambda: read(text.format("UTF-16").encode("utf-16"), encoding="utf-16"),
+    for source, options in (
+        (io.BytesIO(XML.format("latin-1").encode("latin-1")), {}),
+        (io.BytesIO(XML.format("UTF-8").encode()), {}),
+        (io.BytesIO(XML.format("gb2312").encode("gb2312")), {}),
+        (io.StringIO(XML.format("latin-1")), {}),
+        (io.BytesIO(XML.format("UTF-16").encode("utf-16")), {"encoding": "utf-16"}),
     ):
-        with pytest.warns(SkippedLinesWarning, match="skipped 1 record without words"):
-            columns = data().columns
+        columns = read_conll(source, ("w", "y"), **options).columns
         assert columns == {"w": ["12", "Rue", "é", "&", "Co"], "y": ["No", *["Name"] * 4]}
+    with pytest.warns(UserWarning, match="is read as latin-1, but it looks like utf-8"):
+        read(XML.format("latin-1"))
     assert read("<c><s><Name>Main St</Name></s></c>", ("w",)).columns == {"w": ["Main", "St"]}
     long = "x" * 99_999  # parsers give it in pieces
     assert read(f"<c><s><A>{long}<!-- --> b&amp;c</A></s></c>").columns["w"] == [long, "b&c"]

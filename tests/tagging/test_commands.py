@@ -213,42 +213,30 @@ def test_a_folder_of_shards(files, shards, tmp_path, command):
         assert "Is a directory" in fail("train", tmp_path, "-m", tmp_path / "new")
 
 
-def test_default_templates_are_those_of_the_words(files, tmp_path):
-    (tmp_path / "bases.txt").write_text("A x\nC y\n\nC y\n")
-    for path, expected in (
-        (tmp_path / "bases.txt", symbol_templates("w")),
-        (files / "train.txt", text_templates("w", ["pos"])),
-    ):
-        succeed("train", path, "-m", tmp_path / "m.structune", "--penalty", 1, "-q")
-        assert structune.load(tmp_path / "m.structune").extra_["templates"] == [*map(str, expected)]
-
-
-@pytest.mark.parametrize(("n", "names"), [(2, ["w", "y"]), (4, ["w", "pos", "c2", "y"])])
-def test_default_columns(tmp_path, n, names):
-    (tmp_path / "train.txt").write_text("a b c d\n"[2 * (4 - n) :] * 3)
-    succeed("train", tmp_path / "train.txt", "-m", tmp_path / "m.structune", "-q")
-    assert structune.load(tmp_path / "m.structune").extra_["columns"] == names
-
-
-def without_labels(text):
-    return "\n".join(" ".join(line.split()[:2]) for line in text.splitlines()) + "\n"
+@pytest.mark.parametrize(
+    ("text", "columns", "templates"),
+    [
+        ("A x\nC y\n\nC y\n", ["w", "y"], symbol_templates()),
+        ("ab c x\n", ["w", "pos", "y"], text_templates("w", ["pos"])),
+        ("a b c d\n", ["w", "pos", "c2", "y"], symbol_templates("w", ["pos", "c2"])),
+    ],
+)
+def test_default_columns_and_templates(tmp_path, text, columns, templates):
+    (tmp_path / "train.txt").write_text(text)
+    succeed("train", tmp_path / "train.txt", "-m", tmp_path / "m.structune", "--penalty", 1, "-q")
+    expected = {"columns": columns, "templates": [*map(str, templates)]}
+    assert structune.load(tmp_path / "m.structune").extra_ == expected
 
 
 def test_predict_adds_a_column(files, model, tmp_path):
     succeed("predict", model, files / "test.txt", "--output", tmp_path / "out.txt")
     labelled = read_conll(files / "test.txt", None)
     written = read_conll(tmp_path / "out.txt", None)
-    assert list(written.columns) == ["c0", "c1", "c2", "c3"]
-    assert [written.columns[f"c{k}"] for k in range(3)] == list(labelled.columns.values())
+    assert [*written.columns.values()][:3] == [*labelled.columns.values()]
     assert np.mean([a == b for a, b in zip(written.columns["c2"], written.columns["c3"], strict=True)]) > 0.9
-
-
-def test_predict_from_stdin_without_labels(files, model):
-    text = (files / "test.txt").read_text()
-    out = succeed("predict", model, "-", stdin=without_labels(text))
-    with_labels = succeed("predict", model, files / "test.txt")
-    one, other = (read_conll(BytesIO(labelled.encode()), None).columns for labelled in (out, with_labels))
-    assert one["c2"] == other["c3"]
+    text = "".join(f"{line.rpartition(' ')[0]}\n" for line in (files / "test.txt").read_text().splitlines())
+    unlabelled = read_conll(BytesIO(succeed("predict", model, "-", stdin=text).encode()), None)
+    assert unlabelled.columns["c2"] == written.columns["c3"]
 
 
 def test_predict_nbest(model):
@@ -289,7 +277,7 @@ def warned(*args):
     return result.stderr, result.stdout
 
 
-def test_evaluate(files, model):
+def test_evaluate(files, model, tmp_path):
     out = succeed("evaluate", model, files / "test.txt")
     assert "Tokens" in out
     assert "Segments (bio)" in out
@@ -300,8 +288,6 @@ def test_evaluate(files, model):
     assert f"{scores['segments']['overall']['f1']:.4f}" in out
     assert set(scores["tokens"]["by_name"]["O"]) == {"precision", "recall", "f1", "support"}
 
-
-def test_evaluate_labels_without_segments(files, tmp_path):
     path = tmp_path / "m.structune"
     given = ["--columns", "w,y", "--templates", "w[0]", "--penalty", 1, "-q"]
     succeed("train", files / "train.txt", "-m", path, *given)
@@ -339,49 +325,34 @@ def test_files_with_numbers_are_told_by_all_commands(model, tmp_path):
     assert succeed("predict", other, path).split() == ["1", "de", "A", "A", "2", "le", "B", "B"]
 
 
-def test_evaluate_refuses_conllu_without_advice_that_it_cannot_follow(model, tmp_path):
-    (tmp_path / "u").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n")
-    said = fail("evaluate", model, tmp_path / "u")
-    assert "is CoNLL-U, but the model needs the columns w, pos, y" in said
-    assert "--columns" not in said
-
-
-def test_what_models_leave_out_is_told(tmp_path):
+def test_what_is_left_out_or_empty_is_told(tmp_path):
     path, model = tmp_path / "text", tmp_path / "m.structune"
-    path.write_text("% c\na X\n% d\nb Y\n")
-    succeed("train", path, "-m", model, "--comment", "%", "-q")
+    path.write_text("% c\na\t\tX\n% d\nNew York\tq\tY\n")
+    given = [model, path]
+    for command in (["train", path, "-m", model, "-q"], ["shard", path, tmp_path / "s", "-q"]):
+        assert "text: empty values are used as features: 1 in the" in warned(*command, "--comment", "%")[0]
     for command in ("predict", "evaluate"):
-        assert "text: skipped 2 comments" in warned(command, model, path)[0]
-        assert "skipped" not in warned(command, model, path, "--comment", "%")[0]
-
-
-def test_columns_that_are_not_used_are_told(tmp_path):
-    path, wide, model = tmp_path / "text", tmp_path / "wide", tmp_path / "m.structune"
-    path.write_text("a X\nb Y\n")
-    wide.write_text("a X z\nb Y z\n")
-    succeed("train", path, "-m", model, "-q")
+        told = warned(command, *given)[0]
+        assert "text: skipped 2 comments" in told
+        assert "text: empty values are used as features: 1 in the column pos" in told
+        assert "ignored" not in told
+        assert "skipped" not in warned(command, *given, "--comment", "%")[0]
+    path.write_text("a\tq\tX\tz\nNew York\tq\tY\tz\n")
     for command in ("predict", "evaluate"):
-        assert "ignored" not in warned(command, model, path)[0]
-        assert "wide has 3 columns. The first 2 are read as w, y" in warned(command, model, wide)[0]
-
-
-def test_empty_values_are_told(tmp_path):
-    path, model = tmp_path / "text", tmp_path / "m.structune"
-    path.write_text("a\t\tX\nNew York\tq\tY\n")
-    for command in (["train", path, "-m", model, "-q"], ["predict", model, path], ["evaluate", model, path]):
-        assert "text: empty values are used as features: 1 in the column pos" in warned(*command)[0]
-    assert "1 in the column pos" in warned("shard", path, tmp_path / "shards", "-q")[0]
+        assert "text has 4 columns. The first 3 are read as w, pos, y" in warned(command, *given)[0]
 
 
 def test_too_few_columns(model, tmp_path):
-    path = tmp_path / "bad.txt"
+    path, new = tmp_path / "bad.txt", ["-m", tmp_path / "m", "-q"]
     path.write_text("the DT B-NP\ndog NN\n")
-    for args in (["train", path, "-m", tmp_path / "m"], ["evaluate", model, path], ["predict", model, path]):
+    for args in (["train", path, *new], ["evaluate", model, path], ["predict", model, path]):
         assert "bad.txt:2: the line has 2 columns" in fail(*args)
     path.write_text("the\n")
     assert "bad.txt has 1 column, but the model needs at least 2 (w, pos)" in fail("predict", model, path)
-    assert "there is 1 column, but at least 2 are needed" in fail("train", path, "-m", tmp_path / "m")
+    assert "there is 1 column, but at least 2 are needed" in fail("train", path, *new)
     assert "no tokens" in fail("predict", model, "-", stdin="\n")
+    path.write_text("New York\tO\t\nb\tB\t\n")
+    assert "bad.txt:1: the label is empty" in fail("train", path, *new)
 
 
 _REST = "\t_\t{}" + 6 * "\t_" + "\n"
@@ -417,7 +388,7 @@ def test_every_command_reads_what_the_look_tells(tmp_path, command, name):
     succeed("evaluate", model, path)
 
 
-def test_conllu_is_written_back(tmp_path):
+def test_conllu_is_written_back(files, tmp_path):
     """Labels and probabilities are in their columns, and all other lines stay where they were."""
     end = f"3.1\tx{_REST.format('_')}3.2\ty{_REST.format('_')}# the end\n"
     last = f"1\tle{_REST.format('DET')}"
@@ -434,6 +405,13 @@ def test_conllu_is_written_back(tmp_path):
     assert re.sub(r"Probability=0\.\d{4}$", "_", found, flags=re.MULTILINE) == text
     assert found.count("Probability=") == 4
     assert succeed("predict", model, path, "--nbest", 1).count("\tDET\n") == 3
+    row = "1\tle\t_\tDET\t_\t_\t0\troot\t_\t"
+    for before, after in (("", ""), ("A=b c|Probability=0.1|D=e", "A=b c|D=e|")):
+        path.write_text(f"{row}{before}\r\n")
+        assert succeed("predict", model, path, "--marginals").startswith(f"{row}{after}Probability=0.")
+    said = fail("evaluate", files / "m.structune", path)
+    assert "is CoNLL-U, but the model needs the columns w, pos, y" in said
+    assert "--columns" not in said  # which evaluate has not
 
 
 def test_what_separates_columns_is_the_same_in_training_and_prediction(tmp_path):
@@ -468,12 +446,6 @@ def test_labels_that_break_the_scheme_are_told_by_file_and_line(tmp_path):
         warned("shard", path, tmp_path / outside, *ruled, "--outside", outside)
         assert len(structune.open_shards(tmp_path / outside)) == n
     assert "noisy.txt:8" in run("shard", path, tmp_path / "e", *ruled, "--outside", "error").stderr
-
-
-def test_an_empty_label_is_told_by_file_and_line(tmp_path):
-    (tmp_path / "a.txt").write_text("New York\tO\t\nb\tB\t\n")
-    told = fail("train", tmp_path / "a.txt", "--model", tmp_path / "model", "-q")
-    assert "a.txt:1: the label is empty" in told
 
 
 def test_models_without_columns_and_templates(files, model, tmp_path):

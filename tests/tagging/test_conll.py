@@ -22,14 +22,6 @@ def read(text, *args, **kwargs):
     return read_conll(io.StringIO(text), *args, **kwargs)
 
 
-def test_read():
-    data = read(TEXT)
-    assert data.columns == COLUMNS
-    assert data.lengths.dtype == np.int64
-    assert (len(data), data.n_tokens) == (2, 3)
-    assert data.sentences("y") == [["B-NP", "I-NP"], ["B-VP"]]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -47,17 +39,9 @@ def test_read():
 def test_read_tolerates(text):
     data = read(text)
     assert data.columns == COLUMNS
-    assert data.lengths.tolist() == [2, 1]
-
-
-def test_sources(tmp_path):
-    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
-    plain.write_text(TEXT)
-    packed.write_bytes(gzip.compress(TEXT.encode()))
-    for source in (plain, str(plain), packed, io.BytesIO(TEXT.encode()), io.BytesIO(packed.read_bytes())):
-        assert read_conll(source).columns == COLUMNS
-    with plain.open() as file:
-        assert read_conll(file).columns == COLUMNS
+    assert data.lengths.dtype == np.int64
+    assert (len(data), data.n_tokens) == (2, 3)
+    assert data.sentences("y") == [["B-NP", "I-NP"], ["B-VP"]]
 
 
 def test_further_columns_are_ignored_and_none_reads_all():
@@ -84,14 +68,23 @@ def test_comments_are_tokens_unless_asked():
         (b"a b\n\nok \xff\xfe\n", ("w", "y"), r":3: the bytes b'\xff\xfe' are not UTF-8 text"),
         (b"\xff\xfea\x00 \x00b\x00", ("w",), " looks like UTF-16 text"),
         (b"\x1f\x8b\x08damaged", ("w",), ": the gzip file is damaged"),
-        (gzip.compress(b"a b c\n" * 99, mtime=0)[:-20], ("w",), ": the gzip file is damaged"),
+        (gzip.compress(b"a b c\n" * 999, mtime=0)[:-20], ("w",), ": the gzip file is damaged"),
+        ("x " * 10_001, None, ":1: there are 10,001 columns, but at most 10,000"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, text, columns, message):
     path = tmp_path / "train.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(DataError, match=re.escape(f"train.txt{message}")):
-        read_conll(path, columns)
+    for n_lines in (1, 1000):
+        with pytest.raises(DataError, match=re.escape(f"train.txt{message}")):
+            list(read_conll_blocks(path, columns, n_lines=n_lines))
+
+
+def test_endless_columns_are_read_if_they_are_named():
+    assert len(read("x " * 10_000, None).columns) == 10_000
+    assert list(read("x " * 10_001, ("a", "b")).columns) == ["a", "b"]
+    with pytest.raises(DataError, match="n_lines=0: expected at least 1"):
+        list(read_conll_blocks(io.StringIO(TEXT), n_lines=0))
 
 
 @pytest.mark.parametrize("piece", [1, 1 << 18])
@@ -126,20 +119,20 @@ def test_bytes_that_do_not_fit_the_encoding_are_named(content, name, line, piece
         read_conll(io.BytesIO(content), ("w", "y"), encoding=name)
 
 
-@pytest.mark.parametrize("name", ["", "base64", "klingon", "a\0b", "rot13"])
-def test_unknown_encodings_are_refused(name):
-    with pytest.raises(DataError, match=r"is unknown\. Give one such as"):
-        read_conll(io.BytesIO(b"a x\n"), ("w", "y"), encoding=name)
+def test_encodings_that_are_likely_wrong_are_told():
+    for actual, name in (("utf-8", "cp1250"), ("utf-8", "latin-1"), ("cp1252", "latin-1")):
+        with pytest.warns(UserWarning, match=f"<input> is read as {name}, but it looks like {actual}"):
+            read_conll(io.BytesIO("a x\n“é„ x\n".encode(actual)), ("w",), encoding=name)
+
+
+def test_unknown_encodings_are_refused():
+    for name in ("", "base64", "klingon", "a\0b", "rot13"):
+        with pytest.raises(DataError, match=r"is unknown\. Give one such as"):
+            read_conll(io.BytesIO(b"a x\n"), ("w", "y"), encoding=name)
     with pytest.raises(DataError, match=r"not start with BOM\. Name another encoding, such as utf-16-le"):
         read_conll(io.BytesIO(b"a x\n"), ("w", "y"), encoding="utf-16")
     with pytest.raises(DataError, match="needs a path or a binary file"):
         read("a x\n", ("w", "y"), encoding="latin-1")
-
-
-@pytest.mark.parametrize("columns", [[], ["w", "w"], "wy", iter("ww")])
-def test_column_names_are_checked(columns):
-    with pytest.raises(DataError, match="expected a list of distinct names"):
-        read(TEXT, columns)
 
 
 PIECES = [
@@ -212,50 +205,37 @@ def test_round_trip(separator, data):
     assert again.lengths.tolist() == original.lengths.tolist()
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_write_to_a_path(tmp_path, name):
-    write_conll(tmp_path / name, read(TEXT))
-    assert read_conll(tmp_path / name).columns == COLUMNS
-    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
-
-
-def test_write_text_with_predictions():
+def test_write(tmp_path):
+    for name in ("a.txt", "a.txt.gz"):
+        write_conll(tmp_path / name, read(TEXT))
+        assert read_conll(str(tmp_path / name)).columns == COLUMNS
+        assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith("gz")
     file = io.StringIO()
     write_conll(file, read(TEXT, ["w", "y"]).with_column("predicted", [["O", "B"], ["I"]]))
     assert file.getvalue() == "the DT O\ndog NN B\n\nbarks VB I\n\n"
 
 
 @pytest.mark.parametrize(
-    ("sentences", "message"),
+    ("use", "message"),
     [
-        ([["O", "O"]], "column 'p' has 1 sentence, but the data have 2"),
-        ([["O", "O"], ["O", "O"]], "column 'p', sentence 1: there are 2 values, but 1 token"),
+        (lambda: read(TEXT).with_column("p", [["O", "O"]]), "column 'p' has 1 sentence, but the data have 2"),
+        (lambda: read(TEXT).with_column("p", [["O"] * 2] * 2), "sentence 1: there are 2 values, but 1 token"),
+        (lambda: read(TEXT).with_column("w", [["O", "O"], ["O"]]), "there is a column 'w' already"),
+        (lambda: read(TEXT).sentences("tag"), "there is no column 'tag'. The columns are w, pos, y"),
+        (lambda: ConllData({"w": ["a"]}, np.array([1, 0])), "sentence 1 is empty"),
+        (lambda: ConllData({"w": ["a"]}, np.array([2])), "column 'w' has 1 values, but there are 2"),
+        (lambda: read(TEXT, []), "expected a list of distinct names"),
+        (lambda: read(TEXT, iter("ww")), "expected a list of distinct names"),
+        (lambda: read(TEXT, "wy"), "expected a list of distinct names"),
+        *(
+            (lambda v=v: conll.conll_text(ConllData({"w": ["ok", v]}, np.array([2]))), f"1: {v!r} cannot")
+            for v in ["", " ", "a b", "a\nb", "a\tb", "\v", "-DOCSTART-"]
+        ),
     ],
 )
-def test_columns_that_do_not_fit_are_refused(sentences, message):
-    with pytest.raises(DataError, match=message):
-        read(TEXT).with_column("p", sentences)
-
-
-def test_column_names_that_do_not_fit_are_refused():
-    with pytest.raises(DataError, match="there is a column 'w' already"):
-        read(TEXT).with_column("w", [["O", "O"], ["O"]])
-    with pytest.raises(DataError, match=r"there is no column 'tag'. The columns are w, pos, y"):
-        read(TEXT).sentences("tag")
-
-
-@pytest.mark.parametrize("value", ["", " ", "a b", "a\nb", "a\tb", "\u000b", "-DOCSTART-"])
-def test_values_that_could_not_be_read_back_are_refused(value):
-    data = ConllData({"w": ["ok", value]}, np.array([2]))
-    with pytest.raises(DataError, match=re.escape(f"column 'w', token 1: {value!r} cannot")):
-        write_conll(io.StringIO(), data)
-
-
-def test_sentences_without_tokens_are_refused():
-    with pytest.raises(DataError, match="sentence 1 is empty"):
-        ConllData({"w": ["a"]}, np.array([1, 0]))
-    with pytest.raises(DataError, match="column 'w' has 1 values, but there are 2"):
-        ConllData({"w": ["a"]}, np.array([2]))
+def test_what_does_not_fit_is_refused(use, message):
+    with pytest.raises(DataError, match=re.escape(message)):
+        use()
 
 
 @pytest.mark.parametrize("n_lines", [1, 5])
@@ -270,25 +250,3 @@ def test_blocks_are_the_file(tmp_path, n_lines, packed):
         assert [word for block in blocks for word in block.columns["w"]] == whole.columns["w"]
         assert [n for block in blocks for n in block.lengths] == whole.lengths.tolist()
         assert len(blocks) > 1
-
-
-def test_blocks_name_lines_of_the_file():
-    text = b"a B\n\nb B\n\nc\n"
-    with pytest.raises(DataError, match=":5: the line has 1 column"):
-        list(read_conll_blocks(io.BytesIO(text), ("w", "y"), n_lines=1))
-    with pytest.raises(DataError, match=":5: the line has 1 column, but 2 are"):
-        list(read_conll_blocks(io.BytesIO(text), None, n_lines=1))
-    with pytest.raises(DataError, match="has no tokens"):
-        list(read_conll_blocks(io.BytesIO(b"\n\n\n"), n_lines=1))
-    with pytest.raises(DataError, match="n_lines=0: expected at least 1"):
-        list(read_conll_blocks(io.BytesIO(text), n_lines=0))
-    with pytest.raises(DataError, match="gzip file is damaged"):
-        list(read_conll_blocks(io.BytesIO(gzip.compress(b"a B\n" * 1000)[:-20]), ("w", "y")))
-
-
-def test_endless_columns_are_refused_unless_those_to_read_are_named():
-    text = " ".join(["x"] * 10_001) + "\n"
-    assert len(read_conll(io.StringIO(text[2:]), None).columns) == 10_000
-    with pytest.raises(DataError, match=r"<input>:1: there are 10,001 columns, but at most 10,000"):
-        read_conll(io.StringIO(text), None)
-    assert list(read_conll(io.StringIO(text), ("a", "b")).columns) == ["a", "b"]

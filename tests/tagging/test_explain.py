@@ -2,12 +2,9 @@
 
 import pytest
 
-from chains import is_allowed, random_tagger, score_of
+from chains import RULES, is_allowed, random_tagger, score_of
 from structune import SequenceTagger
 from structune.errors import DataError
-
-LABELS = ["B-x", "I-x", "O"]
-RULES = {"free": None, "bio": "bio", "list": [("O", "O"), (None, "I-x"), ("B-x", None)]}
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -20,7 +17,7 @@ def test_contributions_add_up(order, rules, seed):
         explained = tagger.explain(tokens)
         assert [one.label for one in explained] == labels
         for t, (one, share) in enumerate(zip(explained, shares, strict=True)):
-            others = [[*labels[:t], k, *labels[t + 1 :]] for k in LABELS if k != labels[t]]
+            others = [[*labels[:t], k, *labels[t + 1 :]] for k in tagger.classes_ if k != labels[t]]
             scores = {k[t]: score_of(tagger, tokens, k) for k in others if is_allowed(k, RULES[rules])}
             if not scores:
                 assert (one.runner_up, one.contributions, one.difference) == (None, [], 0)
@@ -57,5 +54,7 @@ def test_without_probabilities_or_tokens():
     assert tagger.explain([]) == []
     one = SequenceTagger(penalty=1.0).fit([[["a"]], [["a"]]], [["O"], ["O"]]).explain([["a"]])[0]
     assert (one.label, one.probability, one.runner_up) == ("O", 1.0, None)
+    with pytest.raises(DataError, match="1 words, but 4 tokens"):
+        tagger.explain(X[1]).text(words=["a"])
     with pytest.raises(DataError):
         tagger.explain("ab")

@@ -48,26 +48,17 @@ def test_known_schemes_are_left(sentences, scheme):
 
 
 @pytest.mark.parametrize(
-    ("text", "scheme"),
+    ("scheme", "text"),
     [
-        ("B M E S B E", "BMES"),  # words of letters
-        ("B M E S B M S", None),  # a segment is broken
-        ("B L O U", None),
-        ("I-x I-x O I-x", None),  # IO, or IOB1
-        ("I-x B-x O B-y", None),  # B-y begins after O
-        ("I-x B-y O", None),
-        ("O U-x O", None),
-        ("B-x L-x E-x", None),
-        ("B-x M-x E-x W-x S-x", None),
-        ("B-x M-x E-x NOUN", None),
-        ("B-x M-x E", None),
-        ("B- M- E-", None),
-        ("NOUN VERB O", None),
-        ("B-x M-x E-x B-x O", "BMES"),  # BMEO
-        ("B-x L-x U-y-z O", "BILOU"),
+        ("BMES", "B M E S B E"), ("BMES", "B-x M-x E-x B-x O"), ("BILOU", "B-x L-x U-y-z O"),
+        (None, "B M E S B M S"), (None, "B L O U"),  # a segment is broken
+        (None, "I-x I-x O I-x"),  # IO, or IOB1
+        (None, "I-x B-x O B-y"), (None, "I-x B-y O"),  # B-y begins after another
+        (None, "O U-x O"), (None, "B-x L-x E-x"), (None, "B-x M-x E-x W-x S-x"), (None, "B-x M-x E-x NOUN"),
+        (None, "B-x M-x E"), (None, "B- M- E-"), (None, "NOUN VERB O"),
     ],
-)
-def test_labels_that_may_be_something_else_are_left(text, scheme):
+)  # fmt: skip
+def test_labels_that_may_be_something_else_are_left(scheme, text):
     assert detect_scheme(pairs_of([text.split()])) == scheme
 
 
@@ -100,3 +91,14 @@ def test_commands_convert_in_training_and_evaluation(tmp_path, scheme, known):
     succeed("train", "segments", path, "-m", tmp_path / "s", "-q")
     structune.load(model).save(model, extra={"columns": ["w", "y"], "templates": [], "scheme": "Q"})
     assert "does not contain columns and templates" in run("predict", model, path).stderr
+
+
+def test_files_of_different_schemes_are_told_or_refused(tmp_path):
+    paths = {scheme: column_file(tmp_path / scheme, scheme) for scheme in ("BIO", "IOB1", "BILOU")}
+    given = ["-m", tmp_path / "m", "--templates", "w[0]", "--penalty", 1, "-q"]
+    assert "those of" in (told := run("train", paths["IOB1"], paths["BILOU"], *given).stderr)
+    assert f"{paths['BILOU']} are BILOU. Convert them to one" in told
+    told = run("train", paths["BIO"], "--test", paths["BILOU"], *given).stderr
+    assert f"{paths['BILOU']}: the labels are BILOU, unlike in training. Convert them to BIOES" in told
+    told = run("train", paths["BIO"], paths["IOB1"], "--test", paths["IOB1"], *given).stderr
+    assert told == f"structune: {paths['IOB1']}: the labels are IOB1 and are converted to BIO\n"

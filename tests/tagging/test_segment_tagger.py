@@ -32,15 +32,17 @@ def test_labels_and_segments():
     model = tagger().fit(X, Y)
     assert model.predict(X) == Y
     assert model.predict_segments(X) == [[("LOC", 1, 3)], [("LOC", 1, 2)], [("LOC", 3, 4)]]
-    assert model.score(X, Y) == 1.0
-    assert model.segment_types_ == ["LOC"]
-    assert model.classes_ == ["B-LOC", "I-LOC", "O"]
-    assert model.status_ == "converged"
+    assert (model.score(X, Y), model.status_) == (1.0, "converged")
+    assert (model.segment_types_, model.classes_) == (["LOC"], ["B-LOC", "I-LOC", "O"])
+    some = [[], X[0], [], X[1]]  # empty sequences have no labels
+    assert model.predict(some) == [[], Y[0], [], Y[1]]
+    assert model.predict_segments([[]]) == [[]]
+    assert [len(rows) for rows in model.predict_marginals(some)] == [0, 3, 0, 2]
+    assert model.segment_probability(some, 3, 1, 2, "LOC") == model.segment_probability(X, 1, 1, 2, "LOC")
 
 
 def test_forms_of_input():
-    table = AttributeTable.from_items(X)
-    expected = tagger().fit(table, Y).coef_
+    expected = tagger().fit(AttributeTable.from_items(X), Y).coef_
     dicts = [[{"w": token[0][2:]} for token in sequence] for sequence in X]
     for form in (X, dicts, tuple(tuple(map(tuple, sequence)) for sequence in X)):
         assert_allclose(tagger().fit(form, Y).coef_, expected, atol=1e-6)
@@ -54,14 +56,9 @@ def test_forms_of_input():
 def test_bioes_comes_back():
     outputs = [["O", "B-LOC", "E-LOC"], ["O", "S-LOC"], ["O", "O", "O", "S-LOC"]]
     model = tagger().fit(X, outputs)
-    assert model.predict(X) == outputs
-    assert model.scheme_ == "bioes"
+    assert (model.predict(X), model.scheme_) == (outputs, "bioes")
     assert_allclose(model.coef_, tagger().fit(X, Y).coef_)
-
-
-def test_marginals_in_bioes_are_sums_over_all_labelings():
-    outputs = [["O", "B-LOC", "E-LOC"], ["O", "S-LOC"], ["O", "S-x", "O", "B-LOC"]]
-    model = tagger().fit(X, outputs)
+    model = tagger().fit(X, [*outputs[:2], ["O", "S-x", "O", "B-LOC"]])
     assert set(model.classes_) == {"O", "B-LOC", "I-LOC", "E-LOC", "S-LOC", "B-x", "S-x"}
     for rows, found in zip(model.predict_marginals(X), model.predict_nbest(X, 1000), strict=True):
         for t, row in enumerate(rows):
@@ -88,20 +85,10 @@ def test_weights_by_name():
     names = [" : ".join(pair) for pair in model.state_features_]
     assert [*names, "(start) -> LOC"] == model.chain_.weight_names()[: len(names) + 1]
     assert {("w=York", "I-LOC"), ("segment.text=New York", "LOC")} <= model.state_features_.keys()
-    assert (
-        model.transition_features_["O", "LOC"] == model.coef_[model.chain_.weight_names().index("O -> LOC")]
-    )
+    at = model.chain_.weight_names().index("O -> LOC")
+    assert model.transition_features_["O", "LOC"] == model.coef_[at]
     assert (None, "O") in model.transition_features_
     assert (None, "O") not in tagger(boundary=False).fit(X, Y).transition_features_
-
-
-def test_empty_sequences_have_no_labels():
-    model = tagger().fit(X, Y)
-    some = [[], X[0], [], X[1]]
-    assert model.predict(some) == [[], Y[0], [], Y[1]]
-    assert model.predict_segments([[]]) == [[]]
-    assert [len(rows) for rows in model.predict_marginals(some)] == [0, 3, 0, 2]
-    assert model.segment_probability(some, 3, 1, 2, "LOC") == model.segment_probability(X, 1, 1, 2, "LOC")
 
 
 def test_probabilities():
@@ -130,24 +117,18 @@ def test_scikit_learns_conventions():
     with pytest.raises(NotFittedError):
         model.predict(X)
     assert cross_val_score(tagger(), X * 3, Y * 3, cv=3).shape == (3,)
-
-
-def test_tuning_learns_a_precision_of_each_group():
     model = tagger(tuning="implicit", penalty=None, cv=2).fit(X * 4, Y * 4)
-    words = ("w", "segment.last", "segment.text", "segment.shape", "segment.length", "transitions")
-    assert model.group_names_ == words
+    of_segments = [f"segment.{name}" for name in ("last", "text", "shape", "length")]
+    assert model.group_names_ == ("w", *of_segments, "transitions")
     assert model.predict(X) == Y
 
 
 def test_weights_of_examples_count():
     weighted = tagger().fit(X, Y, sample_weight=[2, 1, 0])
-    assert_allclose(
-        weighted.predict_marginals(X[:1])[0][1]["B-LOC"],
-        tagger().fit([X[0], X[0], X[1]], [Y[0], Y[0], Y[1]]).predict_marginals(X[:1])[0][1]["B-LOC"],
-        atol=0.05,  # the vocabulary has what the third sequence has
-    )
-    model = tagger().fit(X, Y)
-    wrong = [*Y[:2], ["O"] * 4]
+    twice = tagger().fit([X[0], *X[:2]], [Y[0], *Y[:2]])
+    p, q = (each.predict_marginals(X[:1])[0][1]["B-LOC"] for each in (weighted, twice))
+    assert p == pytest.approx(q, abs=0.05)  # the vocabulary has what the third sequence has
+    model, wrong = tagger().fit(X, Y), [*Y[:2], ["O"] * 4]
     assert_allclose(model.score(X, wrong), 4 / 5)
     assert model.score(X, wrong, sample_weight=[1, 1, 0]) == 1.0
     assert model.score(X[2:], wrong[2:]) == 0.0
@@ -168,14 +149,10 @@ def test_gazetteers_that_are_set_after_the_fit(tmp_path):
 
 
 def test_gazetteers_know_words_that_training_did_not_have():
-    cities = ["Rome", "Oslo", "New York", "Los Angeles"]
-    outputs = [["O", "B-LOC", "I-LOC"], ["O", "B-LOC"], ["O", "O", "O", "B-LOC"]]
-    model = tagger(gazetteers={"city": cities}).fit(X, outputs)
-    without = tagger().fit(X, outputs)
-    new = [[["w=in"], ["w=Los"], ["w=Angeles"]]]
-    p, q = (each.segment_probability(new, 0, 1, 3, "LOC") for each in (model, without))
+    model = tagger(gazetteers={"city": ["Rome", "Oslo", "New York", "Los Angeles"]}).fit(X, Y)
+    new, lower = ([[["w=in"], [f"w={a}"], [f"w={b}"]]] for a, b in (("Los", "Angeles"), ("los", "angeles")))
+    p, q = (each.segment_probability(new, 0, 1, 3, "LOC") for each in (model, tagger().fit(X, Y)))
     assert p > q + 0.05
-    lower = [[["w=in"], ["w=los"], ["w=angeles"]]]
     assert model.segment_probability(lower, 0, 1, 3, "LOC") < p
 
 
@@ -232,26 +209,21 @@ def test_functions_are_set_again(tmp_path):
     assert again.set_params(segment_features=initials).predict_marginals(X) == model.predict_marginals(X)
 
 
-@pytest.mark.parametrize(
-    ("options", "y", "what"),
-    [
+def test_wrong_input():
+    for options, y, what in (
         ({}, [["O", "B-LOC", "LOC"], *Y[1:]], "sequence 0, token 2: the label 'LOC' is not"),
         ({"max_length": 1}, Y, "sequence 0, tokens 1 to 2: this segment of type 'LOC' has 2 tokens"),
         ({"max_length": 0}, Y, "max_length"),
         ({"segment_features": lambda *_: [1]}, Y, "segment_features must return .* it returned .1. for"),
-    ],
-)
-def test_wrong_input(options, y, what):
-    with pytest.raises(DataError, match=what):
-        tagger(**options).fit(X, y)
+    ):
+        with pytest.raises(DataError, match=what):
+            tagger(**options).fit(X, y)
 
 
 def test_models_without_segments():
     model = tagger().fit(X[:2], [["O"] * 3, ["O"] * 2])
-    assert model.predict(X[:1]) == [["O"] * 3]
-    assert model.predict_segments(X[:1]) == [[]]
+    assert (model.predict(X[:1]), model.predict_segments(X[:1])) == ([["O"] * 3], [[]])
     assert model.score(X[:1], [["O"] * 3]) == 0.0
-    only = tagger().fit([[["w=a"]]], [["B-x"]])
-    assert only.predict([[["w=b"], ["w=a"]]]) == [["B-x", "B-x"]]
+    assert tagger().fit([[["w=a"]]], [["B-x"]]).predict([[["w=b"], ["w=a"]]]) == [["B-x", "B-x"]]
     with pytest.raises(DataError, match="no token has a label"):
         tagger().fit([[]], [[]])

@@ -342,7 +342,7 @@ def test_segments(model):
     assert model.segment_probability(X, 0, 1, ["N", "V"]) == pytest.approx(expected)
     assert model.segment_probability(X, 3, 0, ["N"]) == pytest.approx(model.predict_marginals(X)[3][0]["N"])
     for start, labels in ((1, ["N", "V", "A"]), (3, ["N"]), (0, [])):
-        with pytest.raises(DataError, match="sequence 0 has 3 tokens"):
+        with pytest.raises(DataError, match="the sequence has 3 tokens"):
             model.segment_probability(X, 0, start, labels)
     with pytest.raises(DataError, match="unknown label 'X'"):
         model.segment_probability(X, 0, 0, ["X"])

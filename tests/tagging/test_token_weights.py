@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections import Counter
+from itertools import chain, pairwise, product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.model_selection import PredefinedSplit
 
-from structune import SequenceTagger
+from structune import MultitaskEstimator, SequenceTagger
 from structune.errors import DataError
 from structune.files.shards import write_shards
 from structune.running import Run
 from structune.tagging.features.attributes import as_table
+from structune.trees import tree_fit
+from structune.trees.tree_fit import choose_priors
 
 
 def examples(seed=0, n=12, rare=0.3):
@@ -77,29 +82,58 @@ def test_balanced_weights_raise_the_recall_of_a_rare_label():
     (X, y), (X_test, y_test) = examples(0, 200, 0.1), examples(1, 200, 0.1)
 
     def recall(tagger):
-        found = [
-            label == "b"
-            for labels, own in zip(tagger.predict(X_test), y_test, strict=True)
-            for label, k in zip(labels, own, strict=True)
-            if k == "b"
-        ]
-        return np.mean(found)
+        pairs = zip(chain(*tagger.predict(X_test)), chain(*y_test), strict=True)
+        return np.mean([found == "b" for found, own in pairs if own == "b"])
 
     balanced = fitted(X, y, class_weight="balanced")
     assert recall(balanced) > recall(fitted(X, y)) + 0.2
-    n = {k: sum(labels.count(k) for labels in y) for k in "ab"}
-    total = sum(n.values())
-    by_hand = fitted(X, y, class_weight={k: total / (2 * m) for k, m in n.items()})
-    assert_allclose(by_hand.coef_, balanced.coef_, rtol=1e-12)
+    n = Counter(chain(*y))
+    by_hand = {k: n.total() / (2 * n[k]) for k in "ab"}
+    assert_allclose(fitted(X, y, class_weight=by_hand).coef_, balanced.coef_, rtol=1e-12)
+    singles = [[{label} for label in labels] for labels in y]  # known, too
+    assert_allclose(fitted(X, singles, class_weight=by_hand).coef_, balanced.coef_, rtol=1e-12)
+    numbers, codes = [["ab".index(k) for k in labels] for labels in y], dict(enumerate(by_hand.values()))
+    assert_allclose(fitted(X, numbers, class_weight=codes).coef_, balanced.coef_, rtol=1e-12)
 
 
-def test_copies_of_a_sequence_stay_together():
+@pytest.mark.filterwarnings("ignore::structune.tagging.structure.labels.ForbiddenLabelsWarning")
+@pytest.mark.parametrize("forbidden", [None, [("b", "b")]])
+def test_splits_are_of_sequences(forbidden):
     X, y = examples(n=30)
-    tagger = SequenceTagger(class_weight={"b": 3.0}, cv=3)
-    encoded = tagger._encode_training(X, y)
-    assert len(encoded.shard) > len(X)
-    assert len(set(np.asarray(encoded.groups).tolist())) == len(X)
-    assert tagger.fit(X, y).status_ == "converged"
+    lengths = np.array(list(map(len, y)))
+    kept = np.array([not forbidden or ("b", "b") not in pairwise(labels) for labels in y])
+    folds = np.arange(30) % 3
+    weighted = SequenceTagger(class_weight={"b": 3.0}, forbidden=forbidden)
+    for cv in (PredefinedSplit(folds), [(folds != k, folds == k) for k in range(3)]):
+        encoded = weighted.set_params(cv=cv)._encode_training(X, y)
+        assert len(encoded.shard) > kept.sum()  # copies
+        assert len({*encoded.groups.tolist()}) == kept.sum()
+        for k, (train, heldout) in enumerate(encoded.splits):
+            assert {*encoded.groups[heldout].tolist()} == {*np.flatnonzero(kept & (folds == k)).tolist()}
+            assert sorted([*train, *heldout]) == list(range(len(encoded.shard)))
+        assert (encoded.shard.sizes() == lengths[encoded.groups]).all()
+        assert weighted.fit(X, y).status_ == "converged"
+    # and without copies, where sequences are skipped
+    plain, of = SequenceTagger(cv=cv, forbidden=forbidden, tuning="implicit").fit(X, y), np.flatnonzero(kept)
+    same = clone(plain).set_params(cv=PredefinedSplit(folds[kept]))
+    same.fit([X[s] for s in of], [y[s] for s in of])
+    assert plain.state_features_ == pytest.approx(same.state_features_, rel=1e-9)
+
+
+def test_tasks_hold_out_whole_sequences(monkeypatch):
+    data = {task: ([[["w"]] * n for n in sizes], [["a", "b", "b", "a", "a", "b", "a"][:n] for n in sizes])
+            for task, sizes in (("p", [2, 4, 6]), ("q", [3, 5, 7]))}  # fmt: skip
+    seen = []
+
+    def spy(tree, splits, *args, **options):
+        seen.extend([{*np.concatenate([shard.sizes() for shard in part["root"].shards])} for part in pair]
+                    for pair in splits)  # fmt: skip
+        return choose_priors(tree, splits, *args, **options)
+
+    monkeypatch.setattr(tree_fit, "choose_priors", spy)
+    MultitaskEstimator(SequenceTagger(class_weight={"b": 3.0}), {"root": ["p", "q"]}, cv=2).fit(data)
+    assert seen
+    assert all(train.isdisjoint(heldout) for train, heldout in seen)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +144,7 @@ def test_copies_of_a_sequence_stay_together():
         ({"class_weight": {"a": -1.0}}, None, "weight -1.0"),
         ({"class_weight": {"a": 0, "b": 0}}, None, "above 0"),
         ({"class_weight": "balanced", "loss": "margin"}, None, "loss='log'"),
+        ({"class_weight": "balanced", "constraints": "validation"}, None, "no constraints"),
         ({}, [[1.0, 2.0]], "weights of 1 sequence, but X has 2"),
         ({}, [[1.0, 2.0], [1.0]], "sequence 1: sample weights must have the shape"),
         ({}, [[1.0, np.nan], [1.0, 1.0]], "sequence 0: example 1 has the weight nan"),
@@ -119,6 +154,9 @@ def test_refused(settings, weights, message):
     X, y = [[["w=a"], ["w=b"]]] * 2, [["a", "b"]] * 2
     with pytest.raises(DataError, match=message):
         fitted(X, y, weights, **settings)
+    for settings in ({}, {"class_weight": "balanced"}, {"forbidden": [("a", "b")]}):
+        with pytest.raises(DataError, match="sequence 2 is empty"):
+            fitted([*X, []], [*y, []], **settings)
 
 
 def test_weights_are_in_shards(tmp_path):

@@ -14,7 +14,6 @@ from structune.learning.margin_losses import MarginLoss, RampLoss
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
 from structune.learning.tuning.implicit import SPREAD, ImplicitTuner
-from structune.running.monitor import Monitor
 from structune.trees import tree_fit
 from structune.trees.task_tree import TaskTree
 from structune.trees.tree_fit import (
@@ -77,15 +76,6 @@ def test_nodes_learn_from_all_tasks_below():
     assert risks["c"].value(w) == pytest.approx(values["c"])
 
 
-def test_gamma_draws_to_the_parent():
-    _, _, risks = problem(LogLoss())
-    away = []
-    for gamma in (0.0, 0.5, 1.0):
-        fits = fit_tree(TREE, risks, same_priors(risks, gamma, 10.0))
-        away.append(float(np.linalg.norm(fits["a"].w - fits["inner"].w)))
-    assert away[0] > away[1] > away[2]
-
-
 def test_refused():
     structure, shards, _ = problem(LogLoss())
     with pytest.raises(DataError, match=r"no leaf 'd'\. Leaves: 'a', 'b', 'c'"):
@@ -94,18 +84,6 @@ def test_refused():
         node_risks(TREE, structure, LogLoss(), {})
     with pytest.raises(DataError, match=r"gamma=1\.5"):
         NodePrior(np.ones(2), 1.5)
-
-
-def test_ctrl_c_ends_the_fits_of_all_nodes():
-    """Each solver alone would give its best so far, and the next node would begin."""
-
-    class Interrupted(Monitor):
-        def check(self):
-            raise KeyboardInterrupt
-
-    _, _, risks = problem(LogLoss())
-    with pytest.raises(KeyboardInterrupt):
-        fit_tree(TREE, risks, same_priors(risks, 0.5), monitor=Interrupted())
 
 
 TWO = TaskTree.from_nested({"root": ["a", "b"]})
@@ -117,10 +95,8 @@ def halves(loss=None, kind="chain"):
     whole, loss = enumerated(kind), loss or LogLoss()
     parts = {}
     for half in (0, 1):
-        shards = {
-            task: whole.shard.take(np.arange(half + 2 * k, len(whole.shard), 4))
-            for k, task in enumerate("ab")
-        }
+        some = [np.arange(half + 2 * k, len(whole.shard), 4) for k in (0, 1)]
+        shards = {task: whole.shard.take(rows) for task, rows in zip("ab", some, strict=True)}
         parts[half] = node_risks(TWO, whole.structure, loss, shards)
     return parts[0], parts[1], np.ones(whole.structure.n_weights)
 

@@ -27,7 +27,7 @@ INTERRUPTED = 130  # exit code after Ctrl-C
 _FROM_0, _NUMBER = re.compile(r"(\d+(?: and \d+)?) \(from 0\)"), re.compile(r"\d+")
 _SOON, _LOOK = 3.0, 0.5  # seconds: steps that take less are not shown; how often is looked
 _MOST_ROWS = 40
-_PIPE_WIDTH = 100
+_PIPE_WIDTH = 160
 
 
 # --- messages ---------------------------------------------------------------------------------------------

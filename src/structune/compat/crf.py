@@ -237,20 +237,16 @@ class CRF(Parameters):
         algorithm = self.algorithm or "lbfgs"
         if algorithm not in _ALGORITHMS:
             raise DataError(f"algorithm={algorithm!r}: expected one of {_ALGORITHMS}")
-        if algorithm in _ONLINE:
-            told = f"algorithm={algorithm!r} is an online algorithm: CRF minimizes the margin loss instead"
-            warn(told, CompatibilityWarning)
+        online, told = algorithm in _ONLINE, list[str]()
+        if online:
+            told += [f"algorithm={algorithm!r} is an online algorithm: CRF minimizes the margin loss instead"]
             if self.max_iterations is not None:
-                told = f"max_iterations has no effect with algorithm={algorithm!r}"
-                warn(told, CompatibilityWarning)
-        idle = [name for name in _IDLE if getattr(self, name) is not None]
-        if idle:
-            warn(
-                f"these parameters of CRFsuite's solvers have no effect: {', '.join(idle)}",
-                CompatibilityWarning,
-            )
+                told += [f"max_iterations has no effect with algorithm={algorithm!r}"]
+        if idle := [name for name in _IDLE if getattr(self, name) is not None]:
+            told += [f"these parameters of CRFsuite's solvers have no effect: {', '.join(idle)}"]
+        for text in told:
+            warn(text, CompatibilityWarning)
         c, c2 = (1.0 if value is None else value for value in (self.c, self.c2))
-        online = algorithm in _ONLINE
         return SequenceTagger(
             loss="margin" if online else "log",
             penalty=1.0 / c if online else max(2.0 * c2, _LEAST_PENALTY),
@@ -348,8 +344,8 @@ def _not_empty(X: list[list[Any]], y: list[list[Any]]) -> tuple[list[list[Any]],
     """Remove sequences that have neither tokens nor labels, which CRFsuite accepts."""
     if len(X) != len(y):
         raise DataError(f"y has labels for {len(y)} sequences, but X has {len(X)}")
-    kept = [s for s, (tokens, labels) in enumerate(zip(X, y, strict=True)) if tokens or labels]
-    return [X[s] for s in kept], [y[s] for s in kept]
+    kept = [pair for pair in zip(X, y, strict=True) if any(pair)]
+    return [tokens for tokens, _ in kept], [labels for _, labels in kept]
 
 
 def _moved(values: Any, old: Chain, new: Chain) -> FloatArray:

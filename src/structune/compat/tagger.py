@@ -247,12 +247,8 @@ class Tagger:
             {name: str(k) for k, name in enumerate(names)}
             for names in (self.model.classes_, self.model.chain_.attributes)
         )
-        sizes = {
-            "num_labels": len(labels),
-            "num_attrs": len(attributes),
-            "num_features": self.model.coef_.size,
-        }
-        header = {name: str(n) for name, n in sizes.items()}
+        sizes = {"labels": len(labels), "attrs": len(attributes), "features": self.model.coef_.size}
+        header = {f"num_{name}": str(n) for name, n in sizes.items()}
         return Info(labels, attributes, self.model.transition_features_, self.model.state_features_, header)
 
     def rows(self, tokens: list[list[Any]]) -> KnownRows:

@@ -42,16 +42,21 @@ def show_weights(model: Any, top: int = 20) -> WeightTables:
     model : CRF, SequenceTagger or SegmentTagger
         Fitted model.
     top : int
-        Number of attributes to show for each label: those with the largest absolute weights.
+        Number of attributes to show for each label, and of trigrams of a model of order 2: those with the
+        largest absolute weights.
     """
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
     check_number("top", top, Range(1, whole=True))
-    moves, of_label = model.transition_features_, defaultdict(list)
-    for (name, label), weight in model.state_features_.items():
-        of_label[label].append((weight, name))
-    most = max(map(abs, [*moves.values(), *model.state_features_.values()]), default=0.0) or 1.0
+    moves, parts = model.transition_features_, defaultdict[str, list[tuple[float, str]]](list)
+    for names, weight in getattr(model, "trigram_features_", {}).items():
+        parts["Trigrams"].append((weight, " -> ".join(map(_named, names))))
+    by_label = sorted(model.state_features_.items(), key=lambda item: _order(item[0][1]))
+    for (name, label), weight in by_label:
+        parts[f"y = {label}"].append((weight, name))
+    weights = [*moves.values(), *(weight for part in parts.values() for weight, _ in part)]
+    most = max(map(abs, weights), default=0.0) or 1.0
 
     def cell(weight: float | None) -> Text:
         if weight is None:
@@ -63,16 +68,17 @@ def show_weights(model: Any, top: int = 20) -> WeightTables:
     first, second = (sorted({pair[k] for pair in moves}, key=_order) for k in (0, 1))
     rows: list[list[Any]] = [[_named(a), *(cell(moves.get((a, b))) for b in second)] for a in first]
     tables = WeightTables([filled(new_table("Transitions", ["from / to", *map(_named, second)], []), rows)])
-    for label in sorted(of_label, key=_order):
-        falling = sorted(of_label[label], reverse=True)
-        shown = set(sorted(falling, key=lambda pair: -abs(pair[0]))[:top])
-        rows, at = (
-            [[cell(w), name] for w, name in falling if (w, name) in shown],
-            sum(w > 0 for w, _ in shown),
+    for title, pairs in parts.items():
+        falling = sorted(pairs, reverse=True)
+        shown = sorted(sorted(falling, key=lambda pair: -abs(pair[0]))[:top], reverse=True)
+        rows, at = [[cell(weight), name] for weight, name in shown], sum(weight > 0 for weight, _ in shown)
+        more = Counter(weight > 0 for weight, _ in falling)
+        more.subtract(weight > 0 for weight, _ in shown)
+        signs = (("positive", more[True]), ("negative", more[False]))
+        rows[at:at] = [[Text(""), f"... {n:,} more {sign} ..."] for sign, n in signs if n]
+        tables.append(
+            filled(new_table(title, ["weight", "labels" if title == "Trigrams" else "attribute"], []), rows)
         )
-        more = Counter("positive" if pair[0] > 0 else "negative" for pair in falling if pair not in shown)
-        rows[at:at] = [[Text(""), f"... {n:,} more {sign} ..."] for sign, n in more.items()]
-        tables.append(filled(new_table(f"y = {label}", ["weight", "attribute"], []), rows))
     return tables
 
 

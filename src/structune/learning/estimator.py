@@ -53,12 +53,15 @@ class Encoded:
         Group of each example. Examples of one group are never split between training and held-out data.
     attributes : dict
         Attributes that `fit` sets on the estimator, by name.
+    splits : list of pairs of ndarray of int, optional
+        Examples to train on and to hold out, in place of a `cv` that counts other examples.
     """
 
     structure: Any
     shard: Any
     groups: Any = None
     attributes: dict[str, Any] = field(default_factory=dict)
+    splits: Any = None
 
 
 @parameters
@@ -240,7 +243,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         """Fit to encoded examples."""
         structure, shard, loss = examples.structure, examples.shard, self._make_loss()
         self._check_known([shard], loss)
-        self._learn(structure, loss, shard, self._start(structure), examples.groups)
+        self._learn(structure, loss, shard, self._start(structure), examples.groups, None, examples.splits)
         self._keep_encoded(examples)
         return self
 
@@ -266,6 +269,7 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         start: FloatArray | None,
         example_groups: Any,
         strata: Any = None,
+        splits: Any = None,
     ) -> TuningResult:
         """Fit, from `start` on if nothing is tuned, and keep all but the structure."""
         self._check_ranges()
@@ -275,8 +279,9 @@ class StructuredEstimator(FitsOnExecutor, ABC):
         self._n_heldout = None
         groups = self._weight_groups(structure)
         constraints, l1 = self._constraints(structure, loss, shard), self._l1(groups)
-        is_chosen = self.tuning == "auto" or self.cv is None
-        cv = possible_parts(shard, example_groups, self.cv) if is_chosen else self.cv
+        cv = self.cv if splits is None else splits
+        if self.tuning == "auto" or cv is None:
+            cv = possible_parts(shard, example_groups, cv)
         tuning, reason = self._chosen_tuning(bool(l1.any()), structure, loss, start, constraints)
         if reason and cv is None and tuning not in (None, "majorize"):
             tuning, reason = None, "there are too few examples to hold some out"

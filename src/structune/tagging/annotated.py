@@ -1,7 +1,8 @@
-"""Annotated texts: JSON with spans of characters (spaCy, Doccano, Label Studio), XML with fields."""
+"""Annotated texts: JSON with spans of characters (spaCy, Doccano, Label Studio, Prodigy), XML with fields."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import unicodedata
@@ -9,25 +10,33 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NoReturn
 from xml.parsers import expat
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.text import plural, shown
 
 ANNOTATED = ("JSON", "JSONL", "XML")  # as `looks_like` calls them
 NAME_ENCODING = "Name the encoding with --encoding (in Python encoding=)"
-_KEYS = ("entities", "labels", "label")  # of the list of spans
+OPTIONS = "--separator tab or --separator whitespace (in Python separator='\\t' or None)"
+_KEYS = ("entities", "labels", "label", "spans", "ents")  # of the list of spans
+SPANS = f"spans with one of the keys {', '.join(_KEYS)}"
 _PAIR = re.compile(rb'\s*\[\s*"')  # a line of spaCy
 _FIRST, _NEXT = re.compile(r"\s*\[\s*"), re.compile(r"\s*(?:,\s*|\])")  # of a list in JSON
+_DECLARED = re.compile(rb"<\?xml[^>]*\sencoding\s*=\s*[\"']([\w.:-]+)")
+_CONTROLS = re.compile("[\x80-\x9f]")  # where cp1252 has quotes and dashes
 Example = tuple[list[str], list[str], int]  # tokens, their labels, and the line where they begin
 Span = tuple[int, int, str]
 _TOLD = {  # what is counted, and how it is told
-    "unlabelled": ("skipped {} without labels", "record"),
+    "unlabelled": ("skipped {} without labels, or rejected", "record"),
     "empty": ("skipped {} without words", "record"),
     "several": ("{} with several annotations: read the first that is not cancelled", "record"),
     "others": ("ignored {} without a label of text", "result"),
-    "split": ("tokens are split at {} where spans begin or end", "place"),
+    "blank": ("left out white space at the ends of {}", "span"),
+    "split": (
+        "split tokens at {}: spans or fields begin or end within words; offsets must count characters",
+        "place",
+    ),
 }
 
 
@@ -60,6 +69,46 @@ def told(counts: Counter[str]) -> str:
     return "; ".join(text.format(plural(counts[k], what)) for k, (text, what) in _TOLD.items() if counts[k])
 
 
+def recoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Whole lines in UTF-8, from pieces in another encoding; warns if these are likely in a third."""
+    try:
+        decoder, rest, n_lines = codecs.getincrementaldecoder(encoding)(), "", 0
+        decoder.decode(b"").encode()  # no text comes from codecs such as base64
+    except (LookupError, ValueError, AttributeError, TypeError, AssertionError):
+        raise DataError(f"encoding={encoding!r} is unknown. Give one such as utf-16 or latin-1") from None
+    is_sure = codecs.lookup(encoding).name.startswith("utf")
+    for piece in chain(pieces, [b""]):
+        state = decoder.getstate()
+        try:
+            text = rest + decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            decoder.setstate(state)
+            decoder.errors = "replace"
+            before = rest + decoder.decode(piece, final=not piece).partition("\ufffd")[0]
+            n_lines += len(f"{before}.".encode().splitlines())
+            what = f"the bytes {error.object[error.start : error.end]!r} are not {encoding} text"
+            raise DataError(f"{name}:{n_lines}: {what}. {NAME_ENCODING}") from None
+        except UnicodeError as error:  # there is no mark of the byte order
+            raise DataError(f"{name}: {error}. Name another encoding, such as {encoding}-le") from None
+        if not is_sure and (likely := _likely_encoding(piece, text)):
+            warn(f"{name} is read as {encoding}, but it looks like {likely}. Check the encoding")
+            is_sure = True
+        end = text.rfind("\n") + 1 if piece else len(text)
+        data, rest = text[:end].encode(errors="surrogatepass"), text[end:]
+        n_lines += len(data.splitlines())
+        if data:
+            yield data
+
+
+def _likely_encoding(piece: bytes, text: str) -> str:
+    """What bytes look like if their text may be wrong, or an empty text."""
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return "cp1252" if _CONTROLS.search(text) else ""
+    return "" if piece.isascii() else "utf-8"
+
+
 # --- JSON ---------------------------------------------------------------------------------------------------
 
 
@@ -75,7 +124,9 @@ def _parsed(data: bytes, name: str, line: int = 1) -> Any:
         raise DataError(f"{name}:{line}: {why}") from None
     except (ValueError, RecursionError) as error:
         line += getattr(error, "lineno", 1) - 1
-        raise DataError(f"{name}:{line}: read as JSON: {getattr(error, 'msg', error)}") from None
+        raise DataError(
+            f"{name}:{line}: read as JSON: {getattr(error, 'msg', error)}. For columns, use {OPTIONS}"
+        ) from None
 
 
 def _records(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, Any]]:
@@ -84,8 +135,9 @@ def _records(pieces: Iterable[bytes], name: str) -> Iterator[tuple[int, Any]]:
     filled = ((number, line) for number, line in lines if line.strip())
     number, first = next(filled)
     if first.strip()[:1] == b"{" or _PAIR.match(first):
-        yield number, _parsed(first, name, number)
-        yield from ((number, _parsed(line, name, number)) for number, line in filled)
+        yield from (
+            (number, _parsed(line, name, number)) for number, line in chain([(number, first)], filled)
+        )
         return
     whole = b"\n".join([b""] * (number - 1) + [first, *(line for _, line in lines)])
     document, text = _parsed(whole, name), whole.decode()
@@ -102,7 +154,9 @@ def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[s
     if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):  # of spaCy
         record = {**record[1], "text": record[0]}
     record = record if isinstance(record, dict) else {}
-    found = [record[key] for key in _KEYS if record.get(key) is not None]
+    found = [record[key] for key in _KEYS if record.get(key) not in (None, {})]
+    if record.get("answer") in ("reject", "ignore"):  # of Prodigy
+        found = []
     if isinstance(record.get("data"), dict):  # of Label Studio
         done = record.get("annotations")
         chosen = filter(lambda a: isinstance(a, dict), done if isinstance(done, list) else [])
@@ -111,11 +165,11 @@ def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[s
         record, found = record["data"], found[:1]
     text = record.get("text")
     if not isinstance(text, str):
-        raise DataError('there is no "text". JSON records need a text, and spans as "entities" or "label"')
+        raise DataError(f'there is no "text". JSON records need a text, and {SPANS}. Write tokens as columns')
     if not has_labels or not found:
         return text, None
     if len(found) > 1 or not isinstance(found[0], list):
-        raise DataError(f"a record needs one list of spans, with one of the keys {', '.join(_KEYS)}")
+        raise DataError(f"a record needs one list of {SPANS}")
     spans = [_span(given, text) for given in found[0]]
     counts["others"] += spans.count(None)
     ordered = sorted({*filter(None, spans)})
@@ -123,6 +177,7 @@ def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[s
         if c < b:
             both = f"the spans {a}-{b} ({one}) and {c}-{d} ({other})"
             raise DataError(f"{both} overlap. A token has one label: remove one of them")
+    counts["blank"] += sum(text[a:b] != text[a:b].strip() for a, b, _ in ordered)
     return text, ordered
 
 
@@ -130,9 +185,10 @@ def _span(given: Any, text: str) -> Span | None:
     """The start, end and label of a span, however it is written; None for what is no label of text."""
     covered = None
     if isinstance(given, dict):
-        found = given.get("value", given)  # of Label Studio, whose results may be choices and relations
-        label = found.get("label", found.get("labels")) if isinstance(found, dict) else None
-        if label is None or "from_id" in given:
+        value = given.get("value")  # of Label Studio, whose results may be choices and relations
+        found = value if isinstance(value, dict) else given
+        label = found.get("label", found.get("labels"))
+        if "from_id" in given or (label is None and found is value):
             return None
         label, covered = label[0] if isinstance(label, list) and len(label) == 1 else label, found.get("text")
         given = [*(found.get(key, found.get(f"{key}_offset")) for key in ("start", "end")), label]
@@ -181,21 +237,28 @@ def _labelled(text: str, spans: list[Span], counts: Counter[str]) -> tuple[list[
 
 def _fields(pieces: Iterable[bytes], name: str, is_text: bool, counts: Counter[str]) -> Iterator[Example]:
     """The strings of a collection, whose fields are tagged, as parserator writes it."""
-    parser = expat.ParserCreate("utf-8" if is_text else None)
-    path, texts, words, found, line = list[str](), list[str](), list[tuple[str, str]](), list[Example](), 1
+    parser, first = expat.ParserCreate("utf-8"), next(pieces := iter(pieces))
+    declared, pieces = _DECLARED.match(first), chain([first], pieces)
+    if not is_text:
+        pieces = recoded(pieces, declared[1].decode() if declared else "utf-8", name)
+    path, texts, words, found = list[str](), list[str](), list[tuple[str, str]](), list[Example]()
+    line, before = 1, ""  # of a string, and the last character of its last text
 
-    def refused(why: str, above: int = 0) -> DataError:
-        return DataError(f"{name}:{parser.CurrentLineNumber - above}: read as XML: {why}")
+    def refuse(why: str, above: int = 0) -> NoReturn:
+        raise DataError(f"{name}:{parser.CurrentLineNumber - above}: read as XML: {why}") from None
 
-    def refuse_entity(entity: str, *_: Any) -> None:
-        raise refused(f"the entity {entity!r} is not read. Write its text instead")
+    def refuse_entity(entity: str, *_: Any) -> NoReturn:
+        refuse(f"the entity {entity!r} is not read. Write its text instead")
 
     def end_text() -> None:
+        nonlocal before
         text = "".join(texts)
         texts.clear()
         if text.strip() and len(path) < 3:
             why = f"{shown(' '.join(text.split()))} is in <{path[-1]}>, but in no field. Tag it"
-            raise refused(why, text.lstrip().count("\n"))
+            refuse(why, text.lstrip().count("\n"))
+        counts["split"] += len("".join(f"{before}{text[:1]}".split())) == 2
+        before = text[-1:] or before
         words.extend((word, path[-1]) for word in text.split())
 
     def start(tag: str, _: Any) -> None:
@@ -204,21 +267,19 @@ def _fields(pieces: Iterable[bytes], name: str, is_text: bool, counts: Counter[s
         path.append(tag)
         line = parser.CurrentLineNumber if len(path) == 2 else line
         if len(path) > 3:
-            raise refused(f"<{tag}> is in the field <{path[2]}>, which must have text only")
+            refuse(f"<{tag}> is in the field <{path[2]}>, which must have text only")
 
     def end(_: str) -> None:
+        nonlocal before
         end_text()
         path.pop()
         if len(path) == 1:
-            tokens, labels = zip(*words, strict=True) if words else ((), ())
-            found.append((list(tokens), list(labels), line))
+            found.append(([word for word, _ in words], [tag for _, tag in words], line))
             words.clear()
+            before = ""
 
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
-        start,
-        end,
-        texts.append,
-    )
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = texts.append
     parser.EntityDeclHandler = parser.SkippedEntityHandler = refuse_entity
     try:
         for piece in chain(pieces, [b""]):
@@ -227,4 +288,4 @@ def _fields(pieces: Iterable[bytes], name: str, is_text: bool, counts: Counter[s
             counts["empty"] += sum(not tokens for tokens, *_ in found)
             found.clear()
     except expat.ExpatError as error:
-        raise refused(expat.ErrorString(error.code)) from None
+        refuse(f"{expat.ErrorString(error.code)}. For columns, use {OPTIONS}")

@@ -9,13 +9,12 @@ from itertools import pairwise
 
 from structune.errors import DataError
 from structune.files.looks_like import HEAD, looks_like
-from structune.tagging.annotated import ANNOTATED
+from structune.tagging.annotated import ANNOTATED, OPTIONS
 
 AUTO = "auto"  # have a look
 TAB = "\t"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _SEPARATORS = {"tab": TAB, r"\t": TAB, "whitespace": None}
-_OPTIONS = "Use --separator tab or --separator whitespace (in Python separator='\\t' or None)"
 _LINE = re.compile(r"\r\n|\r|\n")
 _B, _KEY = r"[ \t\v\f]", r"[^ \t\v\f=]+"
 METADATA = re.compile(  # lines such as # key = value, # newdoc and # id 12 domain=en
@@ -100,13 +99,11 @@ def layout_of(
     if is_open and (found := foreign(lines)):
         if found in ANNOTATED:
             return Layout(annotated=found)
-        raise DataError(
-            f"{name} looks like {found}, not like a column file with one token per line. If it has columns, "
-            "use --separator tab or --separator whitespace (in Python separator='\\t' or None)"
-        )
+        told = f"{name} looks like {found}, not like a column file with one token per line"
+        raise DataError(f"{told}. If it has columns, use {OPTIONS}")
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
-    splits = [[_split(row, by) for row in rows] for by in separators]
+    splits = [[words_of(row, by) for row in rows] for by in separators]
     # A single name, which may be a token, needs a look.
     header = (len(rows) > 1 and head.startswith(rows[0])) and any(
         (is_header(found) or found[0] == list(columns or ())) and (is_open or len(found[0]) > 1)
@@ -116,15 +113,13 @@ def layout_of(
         _check_sentence_column(rows, header, name)
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
-    layout = Layout(
-        given, mark, metadata, header=header, even=is_open, kept=None if is_open else given or "whitespace"
-    )
+    kept = None if is_open else given or "whitespace"
+    layout = Layout(given, mark, metadata, header=header, even=is_open, kept=kept)
     # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
     if numbered := _numbered(lines, separators):
         by, names = numbered
-        layout = replace(
-            layout, separator=by, comment="#" if metadata else mark, metadata=False, numbered=True
-        )
+        mark = "#" if metadata else mark
+        layout = replace(layout, separator=by, comment=mark, metadata=False, numbered=True)
         if names:
             return replace(layout, names=names, kept=None)
         rows = [row for row in rows if not (metadata and row.startswith("#"))]
@@ -132,12 +127,8 @@ def layout_of(
         chosen, kept = _separator(rows, name, None if columns is None else len(columns), preferred)
         layout = replace(layout, separator=chosen, kept=kept)
     if layout.metadata:
-        _check_comments([_split(row, layout.separator) for row in rows], firsts, name)
+        _check_comments([words_of(row, layout.separator) for row in rows], firsts, name)
     return layout
-
-
-def _split(line: str, separator: str | None) -> list[str]:
-    return words_of(line) if separator is None else line.split(separator)
 
 
 def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
@@ -156,7 +147,7 @@ def _rows(lines: Sequence[str], metadata: bool) -> tuple[list[str], list[bool]]:
 def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None:
     """Refuse files without blank lines in which a column has sentence numbers."""
     for by in (TAB, None):
-        split = [_split(row, by) for row in rows]
+        split = [words_of(row, by) for row in rows]
         if min(map(len, split)) < 3:
             continue
         found = next((repr(field) for field in split[0] if _SENTENCE_COLUMN.match(field)), None)
@@ -166,10 +157,8 @@ def _check_sentence_column(rows: Sequence[str], header: bool, name: str) -> None
             if steps == {0, 1} and numbers[0] in ("0", "1") and len(set(numbers)) > 2:
                 found = found or "with sentence numbers"
         if found is not None:
-            raise DataError(
-                f"{name}: there is a column {found}, but no blank line. Put a blank line after each "
-                f"sentence, and remove the column. {_OPTIONS} to read it as a feature"
-            )
+            told = f"{name}: there is a column {found}, but no blank line. Put one after each sentence"
+            raise DataError(f"{told}, and remove the column. Use {OPTIONS} to read it as a feature")
 
 
 def _numbered(
@@ -181,7 +170,7 @@ def _numbered(
         names = tuple(name.lower() for name in lines[0].partition("=")[2].split())
     rows = [line for line in lines if not is_blank(line) and not line.startswith("#")]
     for by in separators if rows else ():
-        split = [_split(row, by) for row in rows]
+        split = [words_of(row, by) for row in rows]
         are_numbers = _are_numbers(split)
         # Half of the rows are enough: a few broken ones are to be named by their line, not hide the format.
         if 2 * sum(_is_conllu(row, names, are_numbers) for row in split) >= len(split):
@@ -224,10 +213,9 @@ def _check_comments(rows: Sequence[Sequence[str]], firsts: Sequence[bool], name:
         is_odd = is_first and row[-1] not in others and _COMMENT.fullmatch(row[0])
         is_long = len(row) > 2 or any(map(str.isdigit, row[-1]))  # "# sym" may well have a label
         if is_odd and is_long and len(row) > 1 and all(map(_OF_COMMENT.fullmatch, row[1:])):
-            raise DataError(
-                f"{name}: the line {' '.join(row)!r} may be a token or a comment. Use --comment '#' if it is "
-                "a comment, and --comment '' if there are no comments (in Python comment='#' or None)"
-            )
+            told = f"{name}: the line {' '.join(row)!r} may be a token or a comment"
+            ways = "--comment '#' if it is a comment, and --comment '' if there are no comments"
+            raise DataError(f"{told}. Use {ways} (in Python comment='#' or None)")
 
 
 # --- separators ---------------------------------------------------------------------------------------------
@@ -247,10 +235,8 @@ def _separator(
             return (TAB, TAB) if preferred == TAB else (None, None)
         if len(n_words) > 1:
             return TAB, TAB
-        raise DataError(
-            f"{name}: the file has no tabs, but the training data have. The {min(n_words)} words of each "
-            f"line may be columns or one token. {_OPTIONS}"
-        )
+        told = f"The {min(n_words)} words of each line may be columns or one token. Use {OPTIONS}"
+        raise DataError(f"{name}: the file has no tabs, but the training data have. {told}")
     # Tabs and white space read the same: no other look can find another.
     if all(t[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
         return TAB, None
@@ -270,18 +256,15 @@ def _separator(
     if by_tabs and not by_words:
         padded = [field for row in tabs for field in row if field.strip(" ") not in ("", field)]
         if padded:
-            raise DataError(
-                f"{name}: {padded[0]!r} between tabs begins or ends with a space. Remove the space, or use "
-                "--separator tab if it belongs to the value, or --separator whitespace if spaces separate "
-                "columns (in Python separator='\\t' or None)"
-            )
+            told = f"{padded[0]!r} between tabs begins or ends with a space. Remove it, or use {OPTIONS}"
+            ways = "tab if it belongs to the value, whitespace if spaces separate columns"
+            raise DataError(f"{name}: {told}: {ways}")
         return TAB, TAB
     if len(n_tabs) > 1 and len(n_words) > 1 and n is None:
         return None, "whitespace"  # the line with other columns will be named
     by_tab, by_word = (str(min(n)) if len(n) == 1 else f"{min(n)} to {max(n)}" for n in (n_tabs, n_words))
-    raise DataError(
-        f"{name}: lines have {by_tab} columns if separated by tabs, but {by_word} by whitespace. {_OPTIONS}"
-    )
+    told = f"lines have {by_tab} columns if separated by tabs, but {by_word} by whitespace"
+    raise DataError(f"{name}: {told}. Use {OPTIONS}")
 
 
 def _unpadded(fields: Sequence[str]) -> list[str]:
@@ -289,9 +272,9 @@ def _unpadded(fields: Sequence[str]) -> list[str]:
     return "\t".join(field.strip(" \v\f") for field in fields).rstrip("\t").split("\t")
 
 
-def words_of(line: str) -> list[str]:
-    """What stands between ASCII white space."""
-    return _WORD.findall(line)
+def words_of(line: str, separator: str | None = None) -> list[str]:
+    """What stands between separators; None is ASCII white space."""
+    return _WORD.findall(line) if separator is None else line.split(separator)
 
 
 def is_blank(line: str) -> bool:
@@ -349,7 +332,7 @@ def _by(pattern: str) -> _Test:
 
 
 def _is_markup(head: _Head) -> bool:
-    begins = head.has(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<|\A<\w[^\s>]*>(?:\n\s*)?<\w[^\s>]*>[^<\n]*<")
+    begins = head.has(r"\A<[?!]|\A<[^\s>]+ [^>]*=|\A<html>\s*<|\A(?:<[^<>]+>\s*)*<([\w.:-]+)>.*</\1>")
     return begins or (len(head.widths) > 1 and head.has(r"</[\w:.-]+>"))
 
 
@@ -509,6 +492,7 @@ _OWN: tuple[tuple[str, _Test], ...] = (
     ("tokens with | between their columns", _with_tags("|", False)),
     ("tokens with a tag after /", _with_tags("/", False)),
     ("tokens with a tag after _", _with_tags("_", False)),
+    ("a list of lists, as Python or JSON has them", _by(r"\A\[\s*[\[(]\s*[\"']")),
     ("one sentence per line, with its words in one column and its labels in the last", _are_sentences),
     (_TEXT, _is_text),
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 from structune.structure import FloatArray, IntArray
 from structune.tagging.kernels import log_domain
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.labels import OUTSIDE, BoolArray
+from structune.tagging.structure.labels import OUTSIDE, BoolArray, goes_on, joins, segment_scheme, span_parts
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
@@ -39,15 +39,21 @@ class Confidence(NamedTuple):
     sequence: float
 
 
-def confidences(model: Any, X: Any) -> list[Confidence]:
-    """Predict labels, and the probabilities of each token, each span and each whole sequence."""
+def confidences(model: Any, X: Any, is_segments: bool | None = None) -> list[Confidence]:
+    """Predict labels, and the probabilities of each token, each span and each whole sequence.
+
+    `is_segments`: whether spans are segments of BIO or BIOES labels, by default if the model's labels are.
+    """
     model._require_probabilities()
     shard, lengths = model._encode(X)
     w, structure = model.coef_, model._predicting
     best, scores = structure.best(w, shard)
     shares = structure.marginals(w, shard)[np.arange(best.size), best]
     whole = np.exp(np.minimum(0.0, scores - structure.log_partition(w, shard))).tolist()
-    spans_of = (_spans_of_chain if isinstance(structure, Chain) else _spans_of_segments)(model, shard)
+    if isinstance(structure, Chain):
+        spans_of = _spans_of_chain(structure, w, shard, is_segments)
+    else:
+        spans_of = _spans_of_segments(model, shard)
     found = (
         Confidence(model._labelled(best[a:b]), shares[a:b].tolist(), spans_of(s, best[a:b]), whole[s])
         for s, (a, b) in enumerate(pairwise(shard.offsets.tolist()))
@@ -55,58 +61,32 @@ def confidences(model: Any, X: Any) -> list[Confidence]:
     return [next(found) if length else Confidence([], [], [], 1.0) for length in lengths.tolist()]
 
 
-def has_segments(labels: Iterable[Any]) -> bool:
-    """Whether labels are BIO or BIOES."""
-    from structune.tagging.metrics import segment_scheme  # whose libraries take long to import
-
-    return segment_scheme(map(str, labels)) is not None
-
-
 def spans_of_labels(labels: Sequence[Any], is_segments: bool) -> list[tuple[Any, int, int]]:
     """Segments of BIO or BIOES labels as conlleval reads them, or runs of equal labels; O is left out."""
-    starts = [t for t in range(len(labels)) if not t or not _joins(labels[t - 1], labels[t], is_segments)]
-    return [
-        (labels[a].partition("-")[2] if is_segments else labels[a], a, b)
-        for a, b in pairwise([*starts, len(labels)])
-        if labels[a] != OUTSIDE
-    ]
-
-
-def _joins(before: Any, after: Any, is_segments: bool) -> bool:
-    """Whether a label belongs to the span of the one before it."""
-    if not is_segments:
-        return bool(before == after)
-    (a, _, kind), (b, _, other) = before.partition("-"), after.partition("-")
-    return a in "BI" and b in "IE" and kind == other
+    parts = span_parts(labels, is_segments)
+    starts = [t for t, own in enumerate(parts) if not t or not goes_on(parts[t - 1], own)]
+    ends = pairwise([*starts, len(labels)])
+    return [(parts[a][1], a, b) for a, b in ends if labels[a] != OUTSIDE]
 
 
 def _spans_of_segments(model: Any, shard: Any) -> Callable[[int, IntArray], list[Span]]:
-    def spans(s: int, tags: IntArray) -> list[Span]:
-        found = [(label, a, b) for label, a, b in model._read(tags) if label != OUTSIDE]
-        of = model.chain_.segment_probability
-        return [Span(label, a, b, of(model.coef_, shard, s, a, b, label)) for label, a, b in found]
-
-    return spans
+    p = partial(model.chain_.segment_probability, model.coef_, shard)
+    return lambda s, tags: [Span(k, a, b, p(s, a, b, k)) for k, a, b in model._read(tags) if k != OUTSIDE]
 
 
-def _spans_of_chain(model: Any, shard: Any) -> Callable[[int, IntArray], list[Span]]:
-    chain: Chain = model._predicting
-    names, is_segments = chain.labels, has_segments(chain.labels)
-
-    @cache
-    def apart(label: Any, is_before: bool) -> BoolArray:
-        """Labels that may stand beside this one without making a span longer."""
-        pairs = ((k, label) if is_before else (label, k) for k in names)
-        return np.array([not _joins(a, b, is_segments) for a, b in pairs])
+def _spans_of_chain(
+    chain: Chain, w: FloatArray, shard: Any, is_segments: bool | None
+) -> Callable[[int, IntArray], list[Span]]:
+    if is_segments is None:
+        is_segments = segment_scheme(chain.labels) is not None
+    apart = ~joins(span_parts(chain.labels, is_segments))  # labels side by side that are not of one span
 
     def spans(s: int, best: IntArray) -> list[Span]:
-        labels, own = [names[y] for y in best.tolist()], np.eye(len(names), dtype=bool)[best]
-        told = []
-        if found := spans_of_labels(labels, is_segments):
-            part_of = _parts_of(chain, model.coef_, shard.take([s]))
+        own, told = np.eye(len(apart), dtype=bool)[best], list[Span]()
+        if found := spans_of_labels([chain.labels[y] for y in best.tolist()], is_segments):
+            part_of = _parts_of(chain, w, shard.take([s]))
         for label, a, b in found:
-            before = [apart(labels[a], True)] if a else []
-            after = [apart(labels[b - 1], False)] if b < len(labels) else []
+            before, after = apart[:, best[a : a + 1]].T[: min(a, 1)], apart[best[b - 1 : b]][: best.size - b]
             told.append(Span(label, a, b, part_of(a - len(before), [*before, *own[a:b], *after])))
         return told
 

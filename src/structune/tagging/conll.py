@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,7 +22,7 @@ from structune.files.looks_like import named_by_look
 from structune.files.text import Source, line_blocks, plural, save, source_name
 from structune.running.memory import batch_memory, batches
 from structune.structure import place_of
-from structune.tagging.annotated import NAME_ENCODING, Example, read_annotated
+from structune.tagging.annotated import NAME_ENCODING, SPANS, Example, read_annotated, recoded
 from structune.tagging.annotated import told as told_of
 from structune.tagging.column_look import AUTO, COLUMNS, METADATA, TAB, Layout, layout_of
 from structune.tagging.features.attributes import AttributeTable
@@ -35,14 +34,15 @@ from structune.tagging.features.templates import (
     symbol_templates,
     text_templates,
 )
+from structune.tagging.label_predictions import cut
 from structune.tagging.schemes import SCHEMES, Pairs, converted, detect_scheme, pairs_of
 
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning
 
 TOKEN = 4000  # bytes that the columns and attributes of a token take
-_BREAKS = re.compile(r"[ \t\r\n\v\f]")
 _BLANK = " \t\r\n\v\f"
+_BREAKS = re.compile(f"[{_BLANK}]")
 ALL = 1 << 62  # lines, more than any file has
 _PIECE = 1 << 18  # bytes that are split at a time
 _HEAD = 1 << 16  # that are looked at
@@ -56,6 +56,7 @@ _QUOTED = {  # fields as CSV quotes them; between tabs "these" may be tokens, bu
     by.decode(): re.compile(rb'(?:^|%b)("%b(?:[^"]|"")*")(?=%b|\Z)' % (by, begin, by))
     for by, begin in ((b",", b""), (b";", b""), (b"\t", b'[^"\t]*""'))
 }
+_REPLACED = re.compile(r"_?\Z|Probability=")  # in MISC
 _MOST_COLUMNS = 10_000  # where all are read: each takes time and memory, however few tokens it has
 
 
@@ -87,15 +88,12 @@ class ConllData:
     between: tuple[tuple[int, bytes], ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if np.any(self.lengths < 1):
-            raise DataError(
-                f"sentence {int(np.argmax(self.lengths < 1))} is empty: at least one token is needed"
-            )
+        if np.any(empty := self.lengths < 1):
+            raise DataError(f"sentence {int(np.argmax(empty))} is empty: at least one token is needed")
         for name, values in self.columns.items():
             if len(values) != self.n_tokens:
-                raise DataError(
-                    f"column {name!r} has {len(values):,} values, but there are {self.n_tokens:,} tokens"
-                )
+                told = f"there are {self.n_tokens:,} tokens"
+                raise DataError(f"column {name!r} has {len(values):,} values, but {told}")
 
     def __len__(self) -> int:
         return self.lengths.size
@@ -109,8 +107,7 @@ class ConllData:
         """Return one column as a list of sentences, each a list of strings."""
         if column not in self.columns:
             raise DataError(f"there is no column {column!r}. The columns are {', '.join(self.columns)}")
-        values, ends = self.columns[column], np.cumsum(self.lengths).tolist()
-        return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        return cut(self.columns[column], self.lengths)
 
     def place(self, sentence: int, token: int) -> str:
         """Return the file and line of a token as text; without line numbers, sentence and token (from 0)."""
@@ -136,18 +133,13 @@ class ConllData:
         if name in self.columns:
             raise DataError(f"there is a column {name!r} already. Choose another name")
         if len(sentences) != len(self):
-            told = (
-                f"column {name!r} has {plural(len(sentences), 'sentence')}, but the data have {len(self):,}"
-            )
-            raise DataError(told)
+            found = plural(len(sentences), "sentence")
+            raise DataError(f"column {name!r} has {found}, but the data have {len(self):,}")
         for s, (values, length) in enumerate(zip(sentences, self.lengths, strict=True)):
             if len(values) != length:
-                raise DataError(
-                    f"column {name!r}, sentence {s}: there are {plural(len(values), 'value')}, but "
-                    f"{plural(length, 'token')}"
-                )
-        flat = [str(value) for values in sentences for value in values]
-        return replace(self, columns={**self.columns, name: flat})
+                told = f"there are {plural(len(values), 'value')}, but {plural(length, 'token')}"
+                raise DataError(f"column {name!r}, sentence {s}: {told}")
+        return replace(self, columns=self.columns | {name: list(map(str, chain.from_iterable(sentences)))})
 
 
 def joined(parts: Sequence[ConllData]) -> ConllData:
@@ -172,8 +164,8 @@ def read_conll(
     Skipped lines are reported by a warning.
 
     Annotated texts have two columns, of tokens and labels. They are detected, too: JSON or JSON lines with
-    spans of characters (spaCy, Doccano, Label Studio), whose labels become BIO, and XML with tagged fields
-    (parserator). With one column, spans are ignored, and JSON records need none.
+    spans of characters (spaCy, Doccano, Label Studio, Prodigy), whose labels become BIO, and XML with tagged
+    fields (parserator). With one column, spans are ignored, and JSON records need none.
 
     Parameters
     ----------
@@ -201,7 +193,9 @@ def read_conll(
     Warns
     -----
     SkippedLinesWarning
-        Lines were skipped, or CoNLL-U was detected.
+        Lines were skipped, or CoNLL-U was detected; or annotations were skipped or changed.
+    UserWarning
+        The text looks as if it had another encoding.
     """
     return next(read_conll_blocks(source, columns, separator, comment, n_lines=ALL, encoding=encoding))
 
@@ -267,22 +261,23 @@ def conll_text(data: ConllData, separator: str | None = None) -> str:
         for value in set(values):
             is_empty = value in blank[name] and (by_words or all(blank.values()))
             if breaks.search(value) or is_empty or value.startswith(_DOCSTART.decode()):
-                raise DataError(
-                    f"column {name!r}, token {values.index(value)}: {value!r} cannot be written. It must not "
-                    f"be blank or contain a line break, -DOCSTART- or the separator {separator!r}"
+                told = (
+                    f"column {name!r}, token {values.index(value)}: {value!r} cannot be written. It must not"
                 )
+                raise DataError(f"{told} be blank or contain a line break, -DOCSTART- or {separator!r}")
     lines = list(map(separator.join, zip(*data.columns.values(), strict=True)))
-    ends = np.cumsum(data.lengths).tolist()
-    sentences = ("\n".join(lines[start:end]) for start, end in zip([0, *ends], ends, strict=False))
-    return "".join(f"{sentence}\n\n" for sentence in sentences)
+    return "".join("\n".join(sentence) + "\n\n" for sentence in cut(lines, data.lengths))
 
 
 def conllu_text(data: ConllData, labels: Sequence[list[str]], probabilities: Any = None) -> str:
     """CoNLL-U as it was read, with other labels in their column, and probabilities in MISC."""
     columns = data.columns | {"[label]": list(chain.from_iterable(labels))}
     if probabilities is not None:
-        shown = zip(columns["[misc]"], chain.from_iterable(probabilities), strict=True)
-        columns["[misc]"] = ["|".join([misc] * (misc != "_") + [f"Probability={p}"]) for misc, p in shown]
+        both = zip(columns["[misc]"], chain.from_iterable(probabilities), strict=True)
+        columns["[misc]"] = [
+            "|".join([*(each for each in misc.split("|") if not _REPLACED.match(each)), f"Probability={p}"])
+            for misc, p in both
+        ]
     lines = list(map("\t".join, zip(*columns.values(), strict=True)))
     texts, done = list[str](), 0
     for n_before, line in data.between or ():
@@ -315,11 +310,10 @@ class ColumnLines:
         layout: Layout | None = None,
         encoding: str | None = None,
     ) -> None:
-        self.name, self._is_text = source_name(source), encoding is not None or _is_text(source)
-        self.columns = None if columns is None else list(columns)
-        if self.columns is not None and (
-            not self.columns or len(set(self.columns)) != len(self.columns) or isinstance(columns, str)
-        ):
+        is_text = not isinstance(source, str | os.PathLike) and isinstance(source.read(0), str)
+        self.name, self._is_text = source_name(source), is_text or encoding is not None
+        self.columns = names = None if columns is None else list(columns)
+        if names is not None and (not names or len(set(names)) != len(names) or isinstance(columns, str)):
             raise DataError(f"columns={columns!r}: expected a list of distinct names")
         self.tells_comments = False  # which nobody asked to skip
         self.n_columns = 0  # of the last line that was read
@@ -327,9 +321,9 @@ class ColumnLines:
         self._skipped, self._head = Counter[str](), b""
         self._pieces = line_blocks(source, _PIECE)
         if encoding is not None:
-            if _is_text(source):
+            if is_text:
                 raise DataError(f"{self.name}: encoding={encoding!r} needs a path or a binary file")
-            self._pieces = _recoded(self._pieces, encoding, self.name)
+            self._pieces = recoded(self._pieces, encoding, self.name)
         self._is_new = layout is None
         if layout is not None:
             self.layout = layout
@@ -341,9 +335,7 @@ class ColumnLines:
             if n >= _HEAD:
                 break
         self._pieces, head = chain(first, self._pieces), b"".join(first)  # they stay to be read
-        if len(head) > _HEAD:
-            head = head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
-        self._head = head
+        self._head = head = head if n <= _HEAD else head[: head.rfind(b"\n", 0, _HEAD) + 1] or head
         self.layout = layout_of(
             head.decode(errors="surrogateescape"), self.name, self.columns, separator, comment, preferred
         )
@@ -374,7 +366,7 @@ class ColumnLines:
         if len(names) > 2:
             told = f"{len(names)} columns are needed ({', '.join(names)})"
             raise DataError(f"{self.name} has annotated texts, with tokens and labels only, but {told}")
-        has_labels, n_found = len(names) > 1, 0
+        look, has_labels, n_found = self.layout.annotated, len(names) > 1, 0
         for block in batches(self._examples(has_labels), lambda example: len(example[0]), n_lines, n_lines):
             tokens, labels, lines = zip(*block, strict=True)
             flat = [list(chain.from_iterable(each)) for each in (tokens, labels)]
@@ -382,7 +374,8 @@ class ColumnLines:
             columns = dict(zip(names, flat, strict=False))
             yield ConllData(columns, lengths, np.repeat(lines, lengths), self.name, self.layout.written)
         if not n_found:
-            raise DataError(f"{self.name}: no text has {'labels' if has_labels else 'words'}")
+            needed = f"labels. JSON needs {SPANS}" if look != "XML" and has_labels else "words"
+            raise DataError(f"{self.name}: no text has {needed}")
 
     def _examples(self, has_labels: bool) -> Iterator[Example]:
         """The annotated texts, and a warning of what was skipped after the last."""
@@ -398,12 +391,12 @@ class ColumnLines:
         if names and given is not None and set(given) <= set(names):
             self._read = list(names[: 1 + max(map(names.index, given))])
         elif names and given is not None and not numbers_tokens(given[0]):
-            raise DataError(
-                f"{self.name}: the file is CoNLL-U, whose first column has token numbers, so its columns "
-                f"cannot be {', '.join(given)}. Choose columns with --columns (in Python columns=), the "
-                f"label last: {', '.join(names)}"
-            )
-        separator, comment = _bytes(layout.separator), _bytes(layout.comment)
+            told = f"whose first column has token numbers, so its columns cannot be {', '.join(given)}"
+            ways = f"Choose columns with --columns (in Python columns=), the label last: {', '.join(names)}"
+            raise DataError(f"{self.name}: the file is CoNLL-U, {told}. {ways}")
+        separator, comment = (
+            None if mark is None else mark.encode() for mark in (layout.separator, layout.comment)
+        )
         skipped, is_numbered = self._skipped, layout.numbered
         # All but lines that begin so, or with nothing, are of tokens.
         odd = {b"", b"#", b"-", b" ", b"\t", b"\v", b"\f", (comment or b"")[:1]}
@@ -415,8 +408,10 @@ class ColumnLines:
             for line_number, line in enumerate(piece.splitlines(), before + 1):
                 is_blank = begins = False
                 if is_numbered or line[:1] in odd:
-                    is_metadata = layout.metadata and not length and line[:1] == b"#" and _is_metadata(line)
-                    if is_metadata or (comment and line.startswith(comment)):
+                    may_be_metadata = layout.metadata and not length and line[:1] == b"#"
+                    if (may_be_metadata and METADATA.match(line.decode(errors="surrogateescape"))) or (
+                        comment and line.startswith(comment)
+                    ):
                         skipped["comment"] += 1
                         self.between.append((len(lines), line))
                         continue
@@ -478,36 +473,29 @@ class ColumnLines:
             yield re.sub(rb"(?m)^\xef\xbb\xbf", b"", piece) if _BOM in piece else piece
 
     def _refuse_quotes(self, line: bytes, place: str) -> None:
-        """CSV has quotes around fields, which are part of values here."""
+        """Refuse quotes of CSV: as parts of values, they would make features of punctuation."""
         layout = self.layout
         pattern = _QUOTED.get(layout.separator or "") if layout.even or layout.separator != TAB else None
-        # Quotes are no syntax here: taking them for values would make features of punctuation.
         if pattern is not None and (found := pattern.search(line)):
-            raise DataError(
-                f"{place}: {found[1].decode(errors='replace')} looks like CSV with quotes. Save the file "
-                "with tabs and without quotes"
-            )
+            told = f"{found[1].decode(errors='replace')} looks like CSV with quotes"
+            raise DataError(f"{place}: {told}. Save the file with tabs and without quotes")
 
     def _check_width(self, n: int, place: str, piece: bytes) -> None:
         """Name all columns by the first line, if none are named; raise `DataError` for wrong lines."""
         layout = self.layout
         if not self._read:
             if n > _MOST_COLUMNS:
-                raise DataError(
-                    f"{place}: there are {n:,} columns, but at most {_MOST_COLUMNS:,} are read by default. "
-                    "Name the columns to read with --columns (in Python columns=)"
-                )
+                told = f"there are {n:,} columns, but at most {_MOST_COLUMNS:,} are read by default"
+                raise DataError(f"{place}: {told}. Name those to read with --columns (in Python columns=)")
             self._read = self.columns = [f"c{k}" for k in range(n)]
         n_wanted, n_known = len(self._read), self.n_columns or len(layout.names)
         is_wide, is_odd = n >= n_wanted and not self._reads_all, layout.even and 0 < n_known != n
         if is_odd and (layout.names or is_wide):
             known = "CoNLL-U, which was detected, has" if layout.names else "the lines before have"
+            by = {None: "whitespace", TAB: "tabs"}.get(layout.separator, repr(layout.separator))
             way_out = "With --separator (separator=), lines may have different numbers of columns"
-            wrong = (
-                f"{plural(n, 'column')}, but {known} {n_known}. Columns are separated by "
-                f"{_named(layout.separator)}"
-            )
-            wrong += f". {way_out if is_wide else 'Correct the line'}"
+            wrong = f"{plural(n, 'column')}, but {known} {n_known}. Columns are separated by {by}. "
+            wrong += way_out if is_wide else "Correct the line"
         elif is_odd or n < n_wanted or (self._reads_all and n > n_wanted):
             least, names = "" if self._reads_all else "at least ", ", ".join(self._read)
             wrong = f"{plural(n, 'column')}, but {least}{n_wanted} are needed ({names})"
@@ -521,19 +509,12 @@ class ColumnLines:
     def _tell(self) -> None:
         """Warn of what was detected and skipped."""
         layout, skipped = self.layout, self._skipped
-        n_comments = skipped["comment"] if layout.metadata or layout.numbered or self.tells_comments else 0
-        comment = "comment{s}" if self.tells_comments else "line{s} of metadata"
-        parts = [
-            f"{n:,} {what.format(s='s' * (n > 1))}"
-            for n, what in (
-                (n_comments, comment),
-                (skipped["-"], "multiword token{s}"),
-                (skipped["."], "empty node{s}"),
-                (int(layout.header), "header line"),
-            )
-            if n
-        ]
-        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {', '.join(parts)}"] * bool(parts)
+        names = {"-": "multiword token", ".": "empty node", "header": "header line"}
+        if layout.metadata or layout.numbered or self.tells_comments:
+            names = {"comment": "comment" if self.tells_comments else "metadata line"} | names
+        skipped["header"] = int(layout.header)
+        parts = ", ".join(plural(skipped[key], what) for key, what in names.items() if skipped[key])
+        told = ["read as CoNLL-U"] * bool(layout.names) + [f"skipped {parts}"] * bool(parts)
         if skipped["joined"]:
             ends = "a sentence begins there" if layout.names else "no sentence begins there"
             where = f"without a blank line ({plural(skipped['joined'], 'time')})"
@@ -547,33 +528,6 @@ class ColumnLines:
             warn(f"{self.name}: the first column, read as {column!r}, contains token numbers. {advice}")
 
 
-def _recoded(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
-    """Whole lines in UTF-8, from pieces in another encoding."""
-    try:
-        decoder, rest, n_lines = codecs.getincrementaldecoder(encoding)(), "", 0
-        decoder.decode(b"").encode()  # no text comes from codecs such as base64
-    except (LookupError, ValueError, AttributeError, TypeError, AssertionError):
-        raise DataError(f"encoding={encoding!r} is unknown. Give one such as utf-16 or latin-1") from None
-    for piece in chain(pieces, [b""]):
-        state = decoder.getstate()
-        try:
-            text = rest + decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
-            decoder.setstate(state)
-            decoder.errors = "replace"
-            before = rest + decoder.decode(piece, final=not piece).partition("\ufffd")[0]
-            n_lines += len(f"{before}.".encode().splitlines())
-            what = f"the bytes {error.object[error.start : error.end]!r} are not {encoding} text"
-            raise DataError(f"{name}:{n_lines}: {what}. {NAME_ENCODING}") from None
-        except UnicodeError as error:  # there is no mark of the byte order
-            raise DataError(f"{name}: {error}. Name another encoding, such as {encoding}-le") from None
-        end = text.rfind("\n") + 1 if piece else len(text)
-        data, rest = text[:end].encode(errors="surrogatepass"), text[end:]
-        n_lines += len(data.splitlines())
-        if data:
-            yield data
-
-
 class _Texts(dict[bytes, str]):
     """Each distinct field as text, in memory once."""
 
@@ -582,25 +536,9 @@ class _Texts(dict[bytes, str]):
         return text
 
 
-def _is_text(source: Source) -> bool:
-    return not isinstance(source, str | os.PathLike) and isinstance(source.read(0), str)
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode()
-
-
-def _is_metadata(line: bytes) -> bool:
-    return METADATA.match(line.decode(errors="surrogateescape")) is not None
-
-
 def numbers_tokens(column: str) -> bool:
     """Whether the name of a column says that it has token numbers."""
     return column.lower() in _NUMBER_NAMES
-
-
-def _named(separator: str | None) -> str:
-    return "whitespace" if separator is None else "tabs" if separator == "\t" else repr(separator)
 
 
 # --- as models see them -------------------------------------------------------------------------------------
@@ -627,10 +565,8 @@ class Reader:
             if not all(isinstance(text, str | None) for text in told) or told[2] not in (None, *SCHEMES):
                 raise TypeError
         except (KeyError, TypeError, AttributeError, DataError):
-            raise ModelFileError(
-                f"{path} does not contain columns and templates. Use a model or folder that structune train, "
-                "tune or shard wrote"
-            ) from None
+            way_out = "Use a model or folder that structune train, tune or shard wrote"
+            raise ModelFileError(f"{path} does not contain columns and templates. {way_out}") from None
         return cls(columns, templates, *told)
 
     @property
@@ -647,10 +583,8 @@ class Reader:
         found = data.columns[self.columns[-1]]
         if "" in found:
             sentence, token = place_of(found.index(""), data.lengths)
-            raise DataError(
-                f"{data.place(sentence, token)}: the label is empty. Give each token a label, or choose the "
-                "columns with --columns, the label last"
-            )
+            told = f"{data.place(sentence, token)}: the label is empty. Give each token a label"
+            raise DataError(f"{told}, or choose the columns with --columns, the label last")
         labels = data.sentences(self.columns[-1])
         return labels if self.scheme is None else converted(labels, self.scheme)
 
@@ -658,7 +592,7 @@ class Reader:
         """Read a file with a label column in blocks of sentences."""
         read = self._open(source, self.columns, reading)
         _places(self.columns, read)  # or an error
-        return self._told(read.blocks(_n_lines(TOKEN)), read)
+        return self._told(read.blocks(_n_lines(TOKEN)), read, has_labels=True)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """Read a file with all its columns; `token` is the memory of a token, in bytes."""
@@ -667,25 +601,28 @@ class Reader:
             read.columns = [self.columns[0]]  # labels may be wrong, or cut tokens
         return self._told(self._renamed(read, _n_lines(token)), read)
 
-    def _told(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
-        """The same blocks, with warnings of empty values and of more columns than the model has."""
-        yield from _told_empty(blocks, self.inputs)
+    def _told(
+        self, blocks: Iterable[ConllData], read: ColumnLines, has_labels: bool = False
+    ) -> Iterator[ConllData]:
+        """The same blocks, and warnings of empty values, another scheme, and columns that are not read."""
+        pairs = Pairs()
+        for data in _told_empty(blocks, self.inputs):
+            pairs |= pairs_of(self.labels(data) if has_labels else [])
+            yield data
+        if scheme := detect_scheme(pairs):
+            told = f"the labels are {scheme}, unlike in training"
+            warn(f"{read.name}: {told}. Convert them to {SCHEMES[scheme]}")
         if not read.layout.names and read.n_columns > len(self.columns):
-            warn(
-                f"{read.name} has {read.n_columns} columns. The first {len(self.columns)} are read as "
-                f"{', '.join(self.columns)}, as in training; the others are ignored"
-            )
+            told = f"The first {len(self.columns)} are read as {', '.join(self.columns)}, as in training"
+            warn(f"{read.name} has {read.n_columns} columns. {told}; the others are ignored")
 
     def _renamed(self, read: ColumnLines, n_lines: int) -> Iterator[ConllData]:
         names = self.inputs
         for data in read.blocks(n_lines):
             found = list(data.columns.values())
             if len(found) < len(names):
-                raise DataError(
-                    f"{read.name} has {plural(len(found), 'column')}, but the model needs at least "
-                    f"{len(names)} "
-                    f"({', '.join(names)})"
-                )
+                needed = f"the model needs at least {len(names)} ({', '.join(names)})"
+                raise DataError(f"{read.name} has {plural(len(found), 'column')}, but {needed}")
             called = dict(zip(_places(names, read), names, strict=True))
             between, known, label = None, read.layout.names, self.columns[-1]
             if {label, "misc"} <= set(known[1:]) - set(names):
@@ -696,8 +633,8 @@ class Reader:
 
     def _open(self, source: Any, columns: Sequence[str] | None, reading: Format) -> ColumnLines:
         comment = self.comment if reading.comment is None else reading.comment
-        marks = _or_auto(reading.separator), _or_auto(comment)
-        read = ColumnLines(source, columns, *marks, self.separator, encoding=reading.encoding)
+        by, mark = (AUTO if each is None else each for each in (reading.separator, comment))
+        read = ColumnLines(source, columns, by, mark, self.separator, encoding=reading.encoding)
         read.tells_comments = reading.comment is None and bool(comment)
         read.tell_numbers(self.columns[0], f"The model expects the columns {', '.join(self.columns)}")
         return read
@@ -722,10 +659,8 @@ def read_training(
             other, more, layout = _open_training(path, replace(learning, templates=None), n_lines)
             layouts.append(layout)
             if other.columns != reader.columns:
-                raise DataError(
-                    f"{path} has the columns {', '.join(other.columns)}, but {paths[0]} has "
-                    f"{', '.join(reader.columns)}. Choose the columns to read with --columns"
-                )
+                told = f"{path} has the columns {', '.join(other.columns)}, but {paths[0]} has "
+                raise DataError(f"{told}{', '.join(reader.columns)}. Choose those to read with --columns")
             yield from more
 
     def again() -> Iterator[ConllData]:
@@ -734,13 +669,19 @@ def read_training(
             yield from read.blocks(n_lines)
 
     # The scheme of the labels is known once all have been read.
-    pairs, kept = Pairs(), list[ConllData]()
+    pairs, kept = defaultdict[str, Pairs](set), list[ConllData]()
     for data in all_blocks():
-        pairs |= pairs_of(reader.labels(data))
+        pairs[data.name] |= pairs_of(reader.labels(data))
         if n_lines == ALL:
             kept.append(data)
-    if scheme := detect_scheme(pairs):
-        warn(f"{paths[0]}: the labels are {scheme} and are converted to {SCHEMES[scheme]}")
+    found = {scheme: name for name, each in pairs.items() if (scheme := detect_scheme(each))}
+    if not found and (scheme := detect_scheme(Pairs().union(*pairs.values()))):
+        found = {scheme: paths[0]}  # no file alone tells it
+    if len(found) > 1:
+        told = " and ".join(f"those of {name} are {scheme}" for scheme, name in found.items())
+        raise DataError(f"files must have labels of one scheme, but {told}. Convert them to one")
+    for scheme, name in found.items():
+        warn(f"{name}: the labels are {scheme} and are converted to {SCHEMES[scheme]}")
         reader = replace(reader, scheme=scheme)
     return reader, iter(kept) if n_lines == ALL else again(), again
 
@@ -748,29 +689,26 @@ def read_training(
 def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader, Iterator[ConllData], Layout]:
     """A reader for a file, its sentences block by block, and how they are laid out."""
     given = None if learning.columns is None else [name.strip() for name in learning.columns.split(",")]
-    marks = _or_auto(learning.separator), _or_auto(learning.comment)
-    read = ColumnLines(path, given, *marks, encoding=learning.encoding)
+    by, mark = (AUTO if each is None else each for each in (learning.separator, learning.comment))
+    read = ColumnLines(path, given, by, mark, encoding=learning.encoding)
     # CoNLL-U has ten columns of which a tagger needs two: words, and the universal parts of speech.
     if given is None and read.layout.names:
         label = "upos" if "upos" in read.layout.names else read.layout.names[-1]
         read.columns = ["form", label] if "form" in read.layout.names else None
         if read.columns is not None:
-            warn(
-                f"{path}: reading the columns form and {label}. Choose others with --columns, the label last"
-            )
+            told = f"reading the columns form and {label}"
+            warn(f"{path}: {told}. Choose others with --columns, the label last")
     read.tell_numbers(read.columns[0] if read.columns else "w", "Name this column id with --columns")
     blocks = read.blocks(n_lines)
     first = next(blocks)
-    is_named = given is not None or read.layout.names
     n = len(first.columns)
-    names = read.columns if is_named else None
+    names = read.columns if given is not None or read.layout.names else None
     names = names or [*("w", "pos", *(f"c{k}" for k in range(2, n)))[: n - 1], "y"]
     if len(names) < 2:
         raise DataError(f"{path}: there is {len(names)} column, but at least 2 are needed, the label last")
     inputs = dict(zip(names[:-1], first.columns.values(), strict=False))  # the label is left out
     templates = given_templates(learning.templates or "", list(inputs)) or default_templates(inputs)
-    # A later file may have no value with a space, by which a look would tell tabs: the model keeps the
-    # answer.
+    # A later file may have no value with a space, by which a look would tell tabs: the model keeps them.
     is_open = not (read.layout.names or read.layout.annotated)
     kept = TAB if first.separator == TAB and is_open else read.layout.kept
     reader = Reader(tuple(names), tuple(map(str, templates)), kept, learning.comment)
@@ -781,10 +719,6 @@ def _open_training(path: Any, learning: Learning, n_lines: int) -> tuple[Reader,
     return reader, _told_empty(named, reader.inputs), read.layout
 
 
-def _or_auto(given: str | None) -> str:
-    return AUTO if given is None else given
-
-
 def _n_lines(token: int) -> int:
     """How many tokens, of so many bytes each, are worked on at once."""
     return max(1, batch_memory() // token)
@@ -792,15 +726,12 @@ def _n_lines(token: int) -> int:
 
 def _told_empty(blocks: Iterable[ConllData], names: Sequence[str]) -> Iterator[ConllData]:
     """The same blocks, and a warning of empty values after them."""
-    counts = dict.fromkeys(names, 0)
-    name = ""
+    counts, name = Counter[str](), ""
     for data in blocks:
         name = data.name
-        for column in names:
-            counts[column] += data.columns[column].count("")
+        counts.update({column: data.columns[column].count("") for column in names})
         yield data
-    found = [f"{n:,} in the column {column}" for column, n in counts.items() if n]
-    if found:
+    if found := [f"{n:,} in the column {column}" for column, n in counts.items() if n]:
         warn(f"{name}: empty values are used as features: {', '.join(found)}")
 
 
@@ -812,10 +743,8 @@ def _places(inputs: Sequence[str], read: ColumnLines) -> list[int]:
     if not names or numbers_tokens(inputs[0]):
         return list(range(len(inputs)))
     if len(inputs) > 1 or "form" not in names:
-        raise DataError(
-            f"{read.name} is CoNLL-U, but the model needs the columns {', '.join(inputs)}, which are not "
-            f"among {', '.join(names)}. Make a file with the model's columns"
-        )
+        told = f"{read.name} is CoNLL-U, but the model needs the columns {', '.join(inputs)}"
+        raise DataError(f"{told}, not {', '.join(names)}. Make a file with the model's columns")
     return [names.index("form")]
 
 

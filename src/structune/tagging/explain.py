@@ -62,6 +62,8 @@ class Explanation(list[TokenExplanation]):
 
     def text(self, words: Sequence[str] | None = None, top: int = 3) -> str:
         """Return a table as text, with `top` contributions, and with words in place of token numbers."""
+        if words is not None and len(words) != len(self):
+            raise DataError(f"there are {len(words)} words, but {len(self)} tokens: give one word per token")
         rows = [_HEADER, *self._rows(words, top)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

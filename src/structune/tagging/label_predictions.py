@@ -25,7 +25,24 @@ class LabelSequences(list[list[str]]):
 
 
 class LabelPredictions(StructuredEstimator):
-    """Marginals and most probable labelings of sequences, some of which may be empty."""
+    """Marginals and most probable labelings of sequences, some of which may be empty.
+
+    Parameters
+    ----------
+    loss : {"log", "margin", "ramp"}, or a loss
+        Loss function that training minimizes. "log": the negative log-probability of the labels. "margin":
+        the margin loss with the number of wrong tokens as cost (a structured support vector machine). "ramp":
+        the ramp loss, which limits the influence of sequences that the model cannot fit. Or a loss object,
+        such as `structune.learning.MarginLoss`.
+    groups : "template", "single", "separate", or callable
+        Groups of weights that share a regularization strength. "template": one group per feature template
+        (the text before ``=`` in an attribute's name; ``segment.text``, ``segment.length`` and others for
+        segments), and one for the transitions; tuning puts attributes without a value into one group.
+        "single": one group for all weights. "separate": one group per weight. A callable takes the name of a
+        weight, such as ``w[0]=the : DET`` or ``DET -> NOUN``, and returns the name of its group.
+    boundary : bool
+        Whether starts and ends of sequences have weights.
+    """
 
     classes_: list[str]  # labels of the structure's marginals
 
@@ -33,17 +50,17 @@ class LabelPredictions(StructuredEstimator):
     def _keep_chain(self, chain: Any) -> None:
         """Keep the structure of the model."""
 
-    def _drop_unused(self, n_pairs: int) -> None:
+    def _drop_unused(self) -> None:
         """If weights were to become zero, take away pairs of weight 0, and attributes and groups left empty.
 
-        Predictions stay what they are, and the file gets small. Weights after the first `n_pairs` stay.
+        Predictions stay what they are, and the file gets small. Weights of transitions stay.
         """
         if not self.l1_.any() and not any(record["stage"] == "relevance" for record in self.history_[-1:]):
             return
         whole: Any = self._structure
         groups = self._weight_groups(whole)
         which = np.ones(whole.n_weights, dtype=bool)
-        which[:n_pairs] = self.coef_[:n_pairs] != 0.0
+        which[: whole.n_pairs] = self.coef_[: whole.n_pairs] != 0.0
         chain, kept = whole.keep(which)
         # Groups that are left empty go, with their hyperparameters and their part of the history.
         sizes = np.bincount(groups.index[kept], minlength=len(groups))
@@ -56,6 +73,21 @@ class LabelPredictions(StructuredEstimator):
         for record in self.history_:
             if "log_precision" in record:
                 record["log_precision"] = np.array(record["log_precision"])[used].tolist()
+
+    @property
+    def state_features_(self) -> dict[tuple[str, str], float]:
+        """Weight of each pair of attribute and label; in segment taggers, of a token or of a segment."""
+        self._check_fitted()
+        structure: Any = self._structure
+        return dict(zip(structure.state_names(), self.coef_.tolist(), strict=False))
+
+    @property
+    def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
+        """Weight of each transition (from, to); None stands for the start or end of a sequence."""
+        self._check_fitted()
+        structure: Any = self._structure
+        weights = self.coef_[structure.n_pairs :].tolist()
+        return dict(zip(structure.move_names(), weights, strict=False))
 
     @property
     def _predicting(self) -> Any:
@@ -73,10 +105,7 @@ class LabelPredictions(StructuredEstimator):
     def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """Predict the probability of each label at each token, as one dict per token.
 
-        Raises
-        ------
-        CapabilityError
-            The model was not fitted with the log loss.
+        A model that was not fitted with the log loss raises `CapabilityError`.
         """
         self._require_probabilities()
         return self._marginals(X)
@@ -91,10 +120,7 @@ class LabelPredictions(StructuredEstimator):
     def predict_nbest(self, X: Any, n: int = 5) -> list[list[tuple[list[str], float]]]:
         """Predict the `n` most probable labelings of each sequence, as (labels, probability), best first.
 
-        Raises
-        ------
-        CapabilityError
-            The model was not fitted with the log loss.
+        A model that was not fitted with the log loss raises `CapabilityError`.
         """
         return self._nbest(X, n)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -15,10 +14,10 @@ from sklearn.metrics import precision_recall_fscore_support as label_scores
 from structune.errors import DataError
 from structune.files.text import plural
 from structune.learning.bootstrap import Difference, FloatArray, paired_difference
-from structune.tagging.structure.labels import scheme_of
+from structune.tagging.structure.labels import segment_scheme as segment_scheme
+from structune.tagging.structure.labels import split_label
 
 Labels = Sequence[Sequence[str]]
-_SEGMENT_LABEL = re.compile(r"O|[BIES](-.+)?")
 
 
 class Score(NamedTuple):
@@ -86,16 +85,6 @@ def segment_scores(y_true: Labels, y_pred: Labels) -> Scores:
     return Scores(_by_name(names, columns), _score("all", *overall))
 
 
-def segment_scheme(labels: Iterable[str]) -> str | None:
-    """Detect the scheme of labels: "bio", "bioes", or None if they do not describe segments."""
-    distinct = set(labels)
-    if not all(map(_SEGMENT_LABEL.fullmatch, distinct)):
-        return None
-    if not any(label == "B" or label[1:2] == "-" for label in distinct):
-        return None
-    return scheme_of(distinct)
-
-
 def segment_counts(y_true: Labels, y_pred: Labels) -> FloatArray:
     """Count the correct, predicted and true segments of each sequence; the shape is (n_sequences, 3)."""
     true, pred = _as_lists(y_true, y_pred)
@@ -144,7 +133,7 @@ def _as_lists(y_true: Labels, y_pred: Labels) -> tuple[list[list[str]], list[lis
     """Both as lists, which seqeval asks for, checked."""
     _check_lengths(y_true, y_pred)
     for label in set(map(str, chain.from_iterable(chain(y_true, y_pred)))):
-        if not _SEGMENT_LABEL.fullmatch(label):
+        if split_label(label) is None:
             raise DataError(f"the label {label!r} is not BIO or BIOES. Allowed: O, B-x, I-x, E-x, S-x")
     return [list(labels) for labels in y_true], [list(labels) for labels in y_pred]
 

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from typing import Any
 
-import numpy as np
-
 from structune.cli.reports import Predictions
 from structune.files.text import plural
 from structune.html_reports.page import Block, Fold, Section, Text, Tokens, make_table
 from structune.html_reports.pictures import Probabilities
 from structune.plots.figure import shortened
-from structune.tagging.metrics import segment_scheme
-from structune.tagging.structure.labels import OUTSIDE, read_segments
+from structune.tagging.confidence import spans_of_labels
+from structune.tagging.structure.labels import OUTSIDE, segment_scheme
 
 Words = Sequence[Sequence[str]]
 Labelling = tuple[Sequence[str], float]  # labels of a sentence, and their probability
@@ -68,15 +66,12 @@ class LabelReport(Predictions):
         return shares
 
     def _add_segments(self, words: Words, labels: Words) -> None:
-        found = read_segments(labels, np.array(list(map(len, labels)), dtype=np.int64))
-        for k, kind in enumerate(found.types):
-            if kind == OUTSIDE:
-                continue
-            self._types[kind] += 1
-            if len(self._segments) < _MOST_SEGMENTS:
-                s, start, stop = found.place(k)
-                text = " ".join(shortened(token, _LONGEST) for token in words[s][start:stop])
-                self._segments.append((text, kind, f"{self._n_sentences + s + 1:,}", f"{start + 1:,}"))
+        for s, (tokens, own) in enumerate(zip(words, labels, strict=True), self._n_sentences + 1):
+            for kind, start, stop in spans_of_labels(own, is_segments=True):
+                self._types[kind] += 1
+                if len(self._segments) < _MOST_SEGMENTS:
+                    text = " ".join(shortened(token, _LONGEST) for token in tokens[start:stop])
+                    self._segments.append((text, kind, f"{s:,}", f"{start + 1:,}"))
 
     def _draw(
         self,

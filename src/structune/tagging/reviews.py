@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,18 +15,20 @@ from structune.cli.terminal import filled, new_table
 from structune.errors import DataError
 from structune.learning.tuning.problem import splits_of_examples
 from structune.plots.figure import ACCENT, shortened
-from structune.structure import FloatArray
-from structune.tagging.confidence import (
-    Reliability,
-    confidences,
-    has_segments,
-    reliabilities,
-    reliability_section,
-)
+from structune.structure import FloatArray, offsets_of
+from structune.tagging.confidence import Reliability, confidences, reliabilities, reliability_section
 from structune.tagging.features.attributes import as_table
 from structune.tagging.metrics import segment_scores, token_scores
 from structune.tagging.scores import TaggingScores
-from structune.tagging.structure.labels import check_lengths, named_place
+from structune.tagging.structure.labels import (
+    LeftOut,
+    as_rules,
+    check_lengths,
+    fit_to_rules,
+    named_place,
+    segment_scheme,
+)
+from structune.tagging.structure.shard import refuse_empty
 from structune.tagging.tagger import SequenceTagger
 
 if TYPE_CHECKING:
@@ -109,7 +112,8 @@ def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any =
     """Cross-validate a tagger on its own training data, to find wrong labels and to see if more data help.
 
     Each fold trains models on 20, 40, 60, 80 and 100% of its training part, and tunes each of them unless
-    `tagger` has a penalty.
+    `tagger` has a penalty. Rules in `forbidden`, and entries of `class_weight`, do not apply to models whose
+    training data lack one of their labels.
 
     Parameters
     ----------
@@ -118,7 +122,9 @@ def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any =
     X, y
         Sequences and their complete labels, as for `SequenceTagger.fit`.
     groups : array-like, shape (n_sequences,), optional
-        Group of each sequence. Sequences of one group stay in one fold.
+        Group of each sequence. Sequences of one group stay in one fold. By default, sequences with the same
+        attributes are a group, so that a wrong label does not hide behind its copy. This needs a number of
+        folds in `cv`, and at least as many different sequences.
     cv : int, splitter, or list of splits
         Number of random folds, or folds as in scikit-learn. Each sequence must be held out once.
 
@@ -136,25 +142,42 @@ def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any =
     for s, t, label in ((s, t, label) for s, own in enumerate(y) for t, label in enumerate(own)):
         if not isinstance(label, str | int | np.integer):
             raise DataError(f"{named_place(s, t)}: the label is {label!r}. A review needs complete labels")
+    refuse_empty(table.lengths)
+    left_out, rules, weights = LeftOut(), as_rules(tagger.forbidden), tagger.class_weight
+    kept, labels = fit_to_rules(y, table.lengths, rules, tagger.outside, left_out)
+    left_out.report(rules)
+    known = dict(zip(kept.tolist(), labels, strict=True))  # to learn from
+    units = np.arange(len(table))
+    if groups is None and isinstance(cv, int):
+        first, ends = dict[bytes, int](), table.indptr[offsets_of(table.lengths)].tolist()
+        copies = [first.setdefault(table.indices[a:b].tobytes(), a) for a, b in pairwise(ends)]
+        groups = copies if cv <= len(first) < len(table) else None
+    if groups is not None:
+        units = np.unique(groups, return_inverse=True)[1]
     _, splits, _ = splits_of_examples(len(table), cv, True, groups, None, tagger.random_state)
     if len(splits) < 2 or sorted(s for _, test in splits for s in test.tolist()) != [*range(len(table))]:
         raise DataError(f"cv={cv!r}: each sequence must be held out exactly once, in two folds at least")
-    units = np.arange(len(table)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    is_segments = has_segments({label for own in y for label in own})
+    is_segments = segment_scheme(label for own in y for label in own) is not None
     found, rows, rng = dict[int, Any](), dict[int, Any](), np.random.default_rng(tagger.random_state)
     scores, sizes = np.empty((2, len(splits), len(_SHARES)))
     for fold, (train, test) in enumerate(splits):
+        train = np.intersect1d(train, kept)
         held_out, order = table.take(test), rng.permutation(np.unique(units[train]))
         for k, share in enumerate(_SHARES):  # of groups, which stay whole
             part = train[np.isin(units[train], order[: max(1, round(share * order.size))])]
-            own_groups = None if groups is None else units[part]
-            model = clone(tagger).fit(table.take(part), [y[s] for s in part], groups=own_groups)
+            labels = [known[s] for s in part]
+            model, found_labels = clone(tagger), {None}.union(*labels)
+            if isinstance(rules, list):
+                model.forbidden = [rule for rule in rules if found_labels.issuperset(rule)]
+            if isinstance(weights, Mapping):
+                model.class_weight = {k: w for k, w in weights.items() if k in found_labels}
+            model.fit(table.take(part), labels, groups=None if groups is None else units[part])
             if model.status_ == "interrupted":
                 raise KeyboardInterrupt
             of = segment_scores if is_segments else token_scores
             scores[fold, k] = of([y[s] for s in test], model.predict(held_out)).overall.f1
             sizes[fold, k] = part.size
-        found.update(zip(test.tolist(), confidences(model, held_out), strict=True))
+        found.update(zip(test.tolist(), confidences(model, held_out, is_segments), strict=True))
         rows.update(zip(test.tolist(), model.predict_marginals(held_out), strict=True))
     told = [found[s] for s in range(len(y))]
     shares = [[p.get(k, 0.0) for k, p in zip(own, rows[s], strict=True)] for s, own in enumerate(y)]

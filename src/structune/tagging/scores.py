@@ -16,7 +16,7 @@ from structune.cli.terminal import filled, new_table, print_tables
 from structune.errors import warn
 from structune.files.models import check_class
 from structune.files.text import some_of
-from structune.tagging.confidence import confidences, has_segments, reliabilities, reliability_section
+from structune.tagging.confidence import confidences, reliabilities, reliability_section
 from structune.tagging.conll import ConllData, Reader
 from structune.tagging.crfsuite import load_either
 from structune.tagging.explain import explain
@@ -85,7 +85,7 @@ class TaggingScores:
             blocks = (confidences(self.model, reader.attributes(data)) for reader, data in self.blocks)
             found = list(chain.from_iterable(blocks))
             sure = [one.tokens for one in found]
-            is_segments = has_segments(self.model.classes_)
+            is_segments = segment_scheme(self.model.classes_) is not None
             yield reliability_section(reliabilities(is_segments, found, self.sentences[1]))
         yield from error_sections(*self.sentences, sure)
 
@@ -139,22 +139,12 @@ def error_sections(
     for token, a, b in chain.from_iterable(sentences):
         if a != b:
             wrong[a, b][token] += 1
-    confusions = [
-        (
-            *labels,
-            ", ".join(token for token, _ in words.most_common(_N_EXAMPLES)),
-            f"{words.total():,}",
-            f"{words.total() / sum(n_wrong):.1%}",
-        )
-        for labels, words in sorted(wrong.items(), key=lambda item: -item[1].total())
-    ]
-    table = make_table(
-        "Confusions",
-        ["true", "predicted", "most frequent tokens"],
-        ["count", "share"],
-        confusions,
-        _MOST_CONFUSIONS,
-    )
+    confusions = list[tuple[str, ...]]()
+    for labels, words in sorted(wrong.items(), key=lambda item: -item[1].total()):
+        n, frequent = words.total(), ", ".join(token for token, _ in words.most_common(_N_EXAMPLES))
+        confusions.append((*labels, frequent, f"{n:,}", f"{n / sum(n_wrong):.1%}"))
+    names = ["true", "predicted", "most frequent tokens"]
+    table = make_table("Confusions", names, ["count", "share"], confusions, _MOST_CONFUSIONS)
     yield Section("Errors", [Text(told), table])
 
     def badness(s: int) -> float:

@@ -34,16 +34,6 @@ class SegmentTagger(LabelPredictions):
 
     Parameters
     ----------
-    loss : {"log", "margin", "ramp"}, or a loss
-        Loss function that training minimizes. "log": the negative log-probability of the segments. "margin":
-        the margin loss with the number of wrong tokens as cost. "ramp": the ramp loss, which limits the
-        influence of sequences that the model cannot fit. Or a loss object, such as
-        `structune.learning.MarginLoss`.
-    groups : "template", "single", "separate", or callable
-        Groups of weights that share a regularization strength. "template": one group per feature template
-        (for segments ``segment.text``, ``segment.shape``, ``segment.length``, ...), and one for the
-        transitions. "single": one group for all weights. "separate": one group per weight. A callable takes
-        the name of a weight and returns the name of its group.
     max_length : int, optional
         Largest number of tokens in a segment; by default, that of the label's longest training segment.
         Training data with longer segments are refused.
@@ -57,8 +47,6 @@ class SegmentTagger(LabelPredictions):
         Function that computes features of your own. It takes the words of a sequence (list of str) and the
         start and stop of a segment, and returns a list of str such as ``"initials=JFK"``. It is called for
         every possible segment. Model files do not contain it: set it again after loading.
-    boundary : bool
-        Whether starts and ends of sequences have weights.
 
     Attributes
     ----------
@@ -124,7 +112,7 @@ class SegmentTagger(LabelPredictions):
             A sequence, token or parameter is invalid; the message names it (counted from 0).
         """
         self._fit(self._encode_training(X, y, sample_weight, groups))
-        self._drop_unused(len(self.chain_.states()))
+        self._drop_unused()
         return self
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
@@ -153,19 +141,6 @@ class SegmentTagger(LabelPredictions):
             longer = [label for label, n in zip(chain.labels, chain.longest.tolist(), strict=True) if n > 1]
             self.classes_ += [label_of("E", label) for label in longer]
             self.classes_ += [label_of("S", label) for label in self.segment_types_]
-
-    @property
-    def state_features_(self) -> dict[tuple[str, str], float]:
-        """Weight of each pair of attribute and label: of tokens, such as ``B-LOC``; of segments, ``LOC``."""
-        self._check_fitted()
-        return dict(zip(self.chain_.states(), self.coef_.tolist(), strict=False))
-
-    @property
-    def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
-        """Weight of each transition (from, to) between segments; None stands for the start or end."""
-        self._check_fitted()
-        moves = self.chain_.moves()
-        return dict(zip(moves, self.coef_[-len(moves) :].tolist(), strict=True))
 
     # --- prediction ---------------------------------------------------------------------------------------
 
@@ -234,22 +209,14 @@ class SegmentTagger(LabelPredictions):
         """Probability that tokens ``start:stop`` of a sequence are a segment with the given label.
 
         `sequence` is the index of the sequence in `X`, and `start` that of the segment's first token, from 0.
-
-        Raises
-        ------
-        CapabilityError
-            The model was not fitted with the log loss.
-        DataError
-            There is no such sequence, token or label.
+        Unknown labels and places raise `DataError`; a model fitted without the log loss, `CapabilityError`.
         """
         self._require_probabilities()
-        check_number("start", start, Range(0, whole=True))
-        check_number("stop", stop, Range(0, whole=True))
+        for name, value in (("start", start), ("stop", stop)):
+            check_number(name, value, Range(0, whole=True))
         shard, k, length = self._encoded_one(X, sequence)
-        if not 0 <= start < stop <= length:
-            raise DataError(
-                f"sequence {sequence} has {length} tokens, so it has no segment from {start} to {stop}"
-            )
+        if not length:
+            raise DataError(f"sequence {sequence} is empty, so it has no segment from {start} to {stop}")
         return self.chain_.segment_probability(self.coef_, shard, k, start, stop, label)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

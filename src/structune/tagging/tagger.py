@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -15,8 +15,8 @@ from structune.files.models import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.estimator import ConstrainedEstimator, Encoded
 from structune.learning.losses import Loss
 from structune.learning.margin_losses import MaximumLoss
-from structune.learning.parameters import Range, check_number, parameters
-from structune.structure import check_weights, offsets_of, place_of
+from structune.learning.parameters import PARTS, Range, check_number, parameters
+from structune.structure import check_weights, offsets_of, place_of, segment_indices
 from structune.tagging.confidence import Span, confidences
 from structune.tagging.explain import Explanation, explain
 from structune.tagging.features.attributes import as_table, known_rows
@@ -31,7 +31,7 @@ from structune.tagging.structure.labels import (
     fit_to_rules,
     single_labels,
 )
-from structune.tagging.structure.shard import ChainShard
+from structune.tagging.structure.shard import ChainShard, refuse_empty
 from structune.tagging.structure.unique_spans import span_types
 from structune.tagging.token_weights import by_levels, class_weights, token_weights
 
@@ -57,28 +57,10 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     Parameters
     ----------
-    loss : {"log", "margin", "ramp"}, or a loss
-        Loss function that training minimizes. "log": the negative log-probability of the labels. "margin":
-        the margin loss with the number of wrong tokens as cost (a structured support vector machine). "ramp":
-        the ramp loss, which limits the influence of sequences that the model cannot fit. Or a loss object,
-        such as `structune.learning.MarginLoss`.
-    penalty : float or dict, optional
-        L2 regularization strength: each weight w adds ``penalty * w**2 / 2`` to the loss. It is the
-        precision, that is, the inverse variance, of a Gaussian prior; twice CRFsuite's c2; and the inverse
-        of an SVM's C. A dict maps names of groups to numbers; other groups get 1. By default the strengths
-        are tuned, or 1 without tuning. 0 is allowed only for groups with an `l1` above 0.
-    groups : "template", "single", "separate", or callable
-        Groups of weights that share a regularization strength. "template": one group per feature template
-        (the text before ``=`` in an attribute's name), and one for the transitions; tuning puts attributes
-        without a value into one group. "single": one group for all weights. "separate": one group per weight.
-        A callable takes the name of a weight, such as ``w[0]=the : DET`` or ``DET -> NOUN``, and returns the
-        name of its group.
     states : {"seen", "all"}
         Pairs of attribute and label that have weights: those seen in training, or all.
     transitions : {"seen", "all"}
         Transitions between labels that have weights: those seen in training, or all.
-    boundary : bool
-        Whether starts and ends of sequences have weights.
     order : {1, 2}
         Number of preceding labels that the score of a label depends on. With 2, trigrams (three labels in a
         row) have weights too, which form the group ``trigrams``; `transitions` applies to them as well.
@@ -90,23 +72,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     class_weight : None, "balanced", or dict of label to float
         Weight of the tokens of each label, as for `sample_weight` of `fit`; 1 for labels that a dict lacks.
         "balanced" gives all labels the same total weight. Weights raise the recall of rare labels, but
-        probabilities are then no longer calibrated. Needs the log loss.
+        probabilities are then no longer calibrated. Needs the log loss, without `constraints`.
     outside : {"skip", "trim", "error"}
         What to do with training sequences whose labels break `forbidden`. "skip" skips these sequences, with
         a warning. "trim" treats only the labels that break the rule as unknown, with a warning; it needs the
         log loss. "error" stops with an error.
-    constraints : None, "validation", or a ValidationConstraints
-        Constraints on training (Chen et al. 2009). "validation": on several random parts of the training
-        data, the score of the best labels may exceed that of the true labels only a little. Under these
-        constraints, training minimizes the loss and penalty. If no weights label a part correctly, scores
-        shrink until the constraint holds, and probabilities become close to uniform. With tuning, the
-        penalties are tuned first, without the constraints. Needs the log loss and complete labels. Or a
-        constraints object: `structune.learning.ValidationConstraints` sets the number of parts and the bound.
-    warm_start : bool
-        Start from the weights of the previous fit, for features and labels that it had. With tuning="auto",
-        its penalties are kept, too. Has no effect with other tuners.
-    random_state : int
-        Random seed of held-out splits and validation sets.
 
     Attributes
     ----------
@@ -116,19 +86,11 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Weights, in the order of ``chain_.weight_names()``.
     chain_ : Chain or SecondOrderChain
         Structure of the model: labels, attributes, and which weights there are.
-    state_features_ : dict of (attribute, label) to float
-        Weight of each pair of attribute and label.
-    transition_features_ : dict of (label, label) to float
-        Weight of each transition. None stands for the start or end of a sequence.
-    trigram_features_ : dict of (label, label, label) to float
-        Weights of three labels in a row, with None as above; empty for order 1.
     skipped_ : list of (int, str)
         Index and reason of each training sequence that was skipped, for at most the first 1000.
-    constraint_values_, multipliers_ : ndarray, shape (n_sets,)
-        With `constraints`, for each part of the training data: the score of the best labels minus that of
-        the true labels, and the Lagrange multiplier. `status_` is "infeasible" if a constraint is not met.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
-        Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`.
+        Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`. With
+        `constraints`, also those of `structune.learning.estimator.ConstrainedEstimator`.
 
     Examples
     --------
@@ -182,57 +144,53 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     def _fit_encoded(self, examples: Encoded) -> Self:
         self._fit(examples)
-        self._drop_unused(self.chain_.pairs.size)
+        self._drop_unused()
         return self
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
-        table = as_table(X)
+        table, needs_whole = as_table(X), isinstance(self._make_loss(), MaximumLoss)
         self._keep_rules()
-        trims = self.outside == "trim" and self.forbidden is not None
-        if trims and isinstance(self._make_loss(), MaximumLoss):
+        if needs_whole and self.outside == "trim" and self.forbidden is not None:
             raise DataError(
                 f"outside='trim' makes labels unknown, which loss={self.loss!r} does not allow. Use "
                 "outside='skip', outside='error', or loss='log'"
             )
+        n, offsets = len(table), offsets_of(table.lengths)
+        refuse_empty(table.lengths)  # by their numbers, before some are skipped
         weights = token_weights(sample_weight, table.lengths)
-        if weights is not None or self.class_weight is not None:
-            if isinstance(self._make_loss(), MaximumLoss):
-                raise DataError("class_weight and weights of tokens need loss='log'")
-            if weights is None:
-                each = check_weights(sample_weight, len(table)).tolist()
-                weights = [np.full(m, value) for m, value in zip(table.lengths, each, strict=True)]
-            sample_weight = None
-        left_out = LeftOut()
-        kept, y = fit_to_rules(y, table.lengths, self.forbidden, self.outside, left_out)
-        left_out.report(self.forbidden)
-        if (n := len(table)) > kept.size:
-            sample_weight = None if sample_weight is None else check_weights(sample_weight, n)[kept]
-            if groups is not None and np.shape(groups) != (n,):
-                raise DataError(f"groups must have the shape ({n},), not {np.shape(groups)}")
-            groups = None if groups is None else np.asarray(groups)[kept]
-            weights = None if weights is None else [weights[s] for s in kept.tolist()]
-            table = table.take(kept)
-        chain = chain_class(self.order).build(
-            table,
-            y,
-            states=self.states,
-            transitions=self.transitions,
-            boundary=self.boundary,
-            forbidden=self.forbidden,
-        )
-        if weights is not None:
+        if weights is None:
+            sample_weight = check_weights(sample_weight, n)
             if self.class_weight is not None:
-                found = class_weights(y, self.class_weight)
-                weights = [
-                    own * [found.get(label, 1.0) if isinstance(label, Hashable) else 1.0 for label in labels]
-                    for own, labels in zip(weights, y, strict=True)
-                ]
-            groups = np.arange(len(table)) if groups is None else np.asarray(groups)
-            if groups.shape != (len(table),):
-                raise DataError(f"groups must have the shape ({len(table)},), not {groups.shape}")
-            copies, y, sample_weight = by_levels(y, weights)
-            table, groups = table.take(copies), groups[copies]
-        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"skipped_": left_out.skipped})
+                weights = np.repeat(sample_weight, table.lengths)
+        if weights is not None and (needs_whole or self.constraints is not None):
+            raise DataError("class_weight and weights of tokens need loss='log', and no constraints")
+        if groups is not None and np.shape(groups) != (n,):
+            raise DataError(f"groups must have the shape ({n},), not {np.shape(groups)}")
+        left_out = LeftOut()
+        numbers, y = fit_to_rules(y, table.lengths, self.forbidden, self.outside, left_out)
+        left_out.report(self.forbidden)
+        if n > numbers.size:
+            table = table.take(numbers)
+        form = {name: getattr(self, name) for name in ("states", "transitions", "boundary", "forbidden")}
+        chain = chain_class(self.order).build(table, y, **form)
+        shard = chain.encode(table, y, None if weights is not None else sample_weight[numbers])
+        own_groups = None if groups is None else np.asarray(groups)[numbers]
+        if weights is not None:
+            weights = weights[segment_indices(offsets, numbers)]
+            if self.class_weight is not None:
+                weights *= class_weights(self.class_weight, shard.labels, chain.labels)[shard.labels]
+            shard, copies = by_levels(shard, weights)
+            numbers = numbers[copies]
+            own_groups = numbers if groups is None else np.asarray(groups)[numbers]
+        splits = None
+        if self.cv is not None and self.cv not in PARTS and not np.array_equal(numbers, np.arange(n)):
+            from structune.learning.tuning.problem import splits_of_examples  # only tuning needs it
+
+            # the splits are of sequences of X, of which some were skipped, and others have several examples
+            bounds = np.searchsorted(numbers, np.arange(n + 1))
+            pairs = splits_of_examples(n, self.cv, True, groups, None, self.random_state)[1]
+            splits = [[segment_indices(bounds, part) for part in pair] for pair in pairs]
+        return Encoded(chain, shard, own_groups, {"skipped_": left_out.skipped}, splits)
 
     def _keep_encoded(self, examples: Encoded) -> None:
         super()._keep_encoded(examples)
@@ -243,7 +201,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         self.order = self.chain_.order
         if self.forbidden is None:
             self.forbidden = self.chain_.forbidden
-        self._drop_unused(self.chain_.pairs.size)
+        self._drop_unused()
 
     def _check_known(self, shards: Sequence[ChainShard], loss: Loss) -> None:
         """Raise a `DataError` for a label that is not fully known, if the loss needs its cost."""
@@ -279,28 +237,6 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _keep_chain(self, chain: Chain) -> None:
         self.chain_ = chain
         self.classes_ = list(chain.labels)
-
-    @property
-    def state_features_(self) -> dict[tuple[str, str], float]:
-        """Weight of each pair of attribute and label."""
-        self._check_fitted()
-        chain, keys = self.chain_, self.chain_.pairs.keys
-        pairs = zip(*np.divmod(keys, chain.n_labels), self.coef_[: keys.size].tolist(), strict=True)
-        return {(chain.attributes[a], chain.labels[y]): weight for a, y, weight in pairs}
-
-    @property
-    def transition_features_(self) -> dict[tuple[str | None, str | None], float]:
-        """Weight of each transition (from, to); None stands for the start or end of a sequence."""
-        self._check_fitted()
-        chain, labels = self.chain_, self.chain_.labels
-        bounded = labels if chain.boundary else ()
-        edges = zip(*np.divmod(chain.transitions, chain.n_labels), strict=True)
-        names: list[tuple[str | None, str | None]] = [
-            *((None, y) for y in bounded),
-            *((y, None) for y in bounded),
-            *((labels[x], labels[y]) for x, y in edges),
-        ]
-        return dict(zip(names, self.coef_[chain.pairs.size :][: len(names)].tolist(), strict=True))
 
     @property
     def trigram_features_(self) -> dict[tuple[str | None, str, str | None], float]:
@@ -340,12 +276,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def predict_marginals(self, X: Any, given: Any = None) -> list[list[dict[str, float]]]:
         """Predict the probability of each label at each token, as one dict per token.
 
-        `given` is as for `predict`; probabilities are then conditional on the given labels.
-
-        Raises
-        ------
-        CapabilityError
-            The model was not fitted with the log loss.
+        `given` is as for `predict`; probabilities are then conditional on the given labels. A model that was
+        not fitted with the log loss raises `CapabilityError`.
         """
         self._require_probabilities()
         return self._marginals(X) if given is None else self._marginals(X, given)
@@ -353,12 +285,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def predict_nbest(self, X: Any, n: int = 5, given: Any = None) -> list[list[tuple[list[str], float]]]:
         """Predict the `n` most probable labelings of each sequence, as (labels, probability), best first.
 
-        `given` is as for `predict`; probabilities are then conditional on the given labels.
-
-        Raises
-        ------
-        CapabilityError
-            The model was not fitted with the log loss.
+        `given` and errors are as for `predict_marginals`.
         """
         return self._nbest(X, n) if given is None else self._nbest(X, n, given)
 
@@ -404,13 +331,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         """Probability that the tokens of a sequence from `start` on have exactly the given labels.
 
         `sequence` is the index of the sequence in `X`, and `start` that of the first of these tokens, from 0.
-
-        Raises
-        ------
-        CapabilityError
-            The model was not fitted with the log loss.
-        DataError
-            There is no such sequence, token or label.
+        Unknown labels and places raise `DataError`; a model fitted without the log loss, `CapabilityError`.
         """
         self._require_probabilities()
         check_number("start", start, Range(0, whole=True))

@@ -43,6 +43,8 @@ def _explain(files: Sequence[str], explaining: Explaining) -> int:
 
 
 def _review(files: Sequence[str], model: Any, reviewing: Reviewing) -> int:
+    from sklearn.base import clone
+
     from structune.cli.files import check_apart, check_targets
     from structune.cli.reports import write_sections_page
     from structune.cli.terminal import print_tables
@@ -50,7 +52,9 @@ def _review(files: Sequence[str], model: Any, reviewing: Reviewing) -> int:
 
     check_targets([], [], reviewing.report)
     check_apart(files, [reviewing.report])
-    reader, parts, _, table = _read_training(files, reviewing, model)
+    # `review` trims labels itself, and needs the given ones
+    whole = clone(model).set_params(forbidden=None) if model.outside == "trim" else model
+    reader, parts, _, table = _read_training(files, reviewing, whole)
     sentences = [(data, k) for data, kept, _ in parts for k in kept.tolist()]
     model.verbose = int(not reviewing.quiet)
     found = review(model, table, [y for _, _, known in parts for y in known], cv=reviewing.folds)

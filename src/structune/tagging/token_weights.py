@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from structune.errors import DataError
 from structune.files.text import plural
-from structune.structure import FloatArray, IntArray, check_weights
+from structune.structure import FloatArray, IntArray, check_weights, segment_indices
+from structune.tagging.structure.labels import single_labels
+from structune.tagging.structure.shard import ChainShard
 
-Labels = Sequence[Sequence[Any]]
 
-
-def token_weights(sample_weight: Any, lengths: IntArray) -> list[FloatArray] | None:
-    """The weights of the tokens of each sequence; None if there is one weight a sequence, or none."""
+def token_weights(sample_weight: Any, lengths: IntArray) -> FloatArray | None:
+    """The weights of all tokens; None if there is one weight a sequence, or none."""
     try:
         is_nested = sample_weight is not None and len(sample_weight) > 0 and np.ndim(sample_weight[0]) > 0
     except (TypeError, KeyError, IndexError):
@@ -32,47 +32,51 @@ def token_weights(sample_weight: Any, lengths: IntArray) -> list[FloatArray] | N
             found.append(check_weights(own, n))
         except DataError as error:
             raise DataError(f"sequence {s}: {error}. One weight per token is needed") from None
-    return found
+    return np.concatenate(found)
 
 
-def class_weights(y: Labels, class_weight: Any) -> dict[Any, float]:
-    """The weight of each label; "balanced" gives all labels the same total weight, as in scikit-learn."""
-    known = Counter(label for labels in y for label in labels if isinstance(label, str | int | np.integer))
+def class_weights(class_weight: Any, labels: IntArray, names: Sequence[Any]) -> FloatArray:
+    """The weight of each of `names`, and last that of labels that are not known to one, which is 1.
+
+    "balanced" gives all labels the same total weight, as in scikit-learn.
+    """
+    counts = np.bincount(labels[labels >= 0], minlength=len(names))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return {label: known.total() / (len(known) * n) for label, n in known.items()}
+        return np.append(counts.sum() / (np.count_nonzero(counts) * np.maximum(counts, 1)), 1.0)
     if not isinstance(class_weight, Mapping):
         raise DataError(f"class_weight={class_weight!r}: expected None, 'balanced', or a dict of labels")
     for label, weight in class_weight.items():
-        if label not in known:
-            raise DataError(f"class_weight: the training data have no label {label!r}. They have {[*known]}")
+        if label not in names:
+            raise DataError(f"class_weight: the training data have no label {label!r}. They have {[*names]}")
         if not (isinstance(weight, int | float | np.number) and 0 <= weight < np.inf):
             raise DataError(f"class_weight: label {label!r} has the weight {weight!r}, not a number >= 0")
-    return {label: float(class_weight.get(label, 1.0)) for label in known}
+    return np.array([*(float(class_weight.get(name, 1.0)) for name in names), 1.0])
 
 
-def by_levels(y: Labels, weights: Sequence[FloatArray]) -> tuple[IntArray, list[list[Any]], FloatArray]:
-    """Copies of sequences in which labels below a level of weight are unknown, and the weights of the copies.
+def by_levels(shard: ChainShard, weights: FloatArray) -> tuple[ChainShard, IntArray]:
+    """Copies of sequences in which labels below a level of weight are unknown, and the sequence of each.
 
     With the levels 0 = v_0 < v_1 < ... of the weights of a sequence, its loss is the sum of (v_k - v_{k-1})
     times minus the log-probability of the labels of tokens with a weight of v_k or more, summed over all
     labels of the others. If all weights are equal, this is the weighted log loss; a label of weight 0 counts
     as unknown.
-
-    Returns
-    -------
-    sequences : ndarray of int64, shape (n_copies,)
-    labels : list of lists
-    weights : ndarray, shape (n_copies,)
     """
-    sequences, labels, steps = list[int](), list[list[Any]](), list[float]()
-    for s, (own, values) in enumerate(zip(y, weights, strict=True)):
-        known = [value for label, value in zip(own, values.tolist(), strict=True) if label is not None]
-        before = 0.0
-        for level in sorted({value for value in known if value > 0}):
-            sequences.append(s)
-            labels.append([label if v >= level else None for label, v in zip(own, values, strict=True)])
-            steps.append(level - before)
-            before = level
-    if not sequences:
+    values = weights * ((shard.labels >= 0) | ~_allowed(shard).all(axis=1))  # without tokens of any label
+    levels = [np.unique(own[own > 0]) for own in np.split(values, shard.offsets[1:-1])]
+    copies = np.repeat(np.arange(len(shard)), [own.size for own in levels])
+    if not copies.size:
         raise DataError("no token with a known label has a weight above 0")
-    return np.array(sequences), labels, np.array(steps)
+    steps = np.concatenate([np.diff(own, prepend=0.0) for own in levels])
+    part = replace(shard.take(copies), weights=steps)
+    least = np.repeat(np.concatenate(levels), part.sizes())
+    below = weights[segment_indices(shard.offsets, copies)] < least
+    if below.any():
+        allowed = _allowed(part) | below[:, None]
+        part = replace(part, allowed=allowed, labels=single_labels(allowed))
+    return part, copies
+
+
+def _allowed(shard: ChainShard) -> Any:
+    return (
+        shard.allowed if shard.is_partly_known else np.eye(shard.allowed.shape[1], dtype=bool)[shard.labels]
+    )

@@ -327,7 +327,12 @@ def learn_tasks(
         ends |= {"executor": run.executor, "monitor": monitor}
         full, root = risks(np.ones(len(shard), bool)), tree.root
         has_choice = tuning is not None or len(grid.factors) * len(grid.gammas) > 1
-        parts = _heldout_parts(task, len(tasks), cv, random_state) if has_choice else []
+        # Regions of a genome are held out one by one; copies of a sequence, with some labels unknown, together.
+        each, of = np.unique(examples.groups, return_inverse=True)
+        if not shard.is_partly_known:
+            each, of = np.asarray(examples.groups), np.arange(len(shard))
+        parts = _heldout_parts(task_of[each], len(tasks), cv, random_state) if has_choice else []
+        parts = [part[of] for part in parts]
         splits = [(risks(~part), risks(part)) for part in parts]
         # of all nodes, over the data of the root
         others = [risk for split in splits for of_nodes in split for risk in of_nodes.values()]

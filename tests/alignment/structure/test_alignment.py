@@ -117,9 +117,8 @@ def test_semi_global_scores_are_those_of_parasail(opens, extends):
     same = [scores[k] == peer.score for k, peer in enumerate(peers)]
     assert np.mean(same) > 0.9
     for peer, equal in zip(peers, same, strict=True):
-        columns = [
-            (a != "-", b != "-") for a, b in zip(peer.traceback.query, peer.traceback.ref, strict=True)
-        ]
+        rows = peer.traceback.query, peer.traceback.ref
+        columns = [(a != "-", b != "-") for a, b in zip(*rows, strict=True)]
         inside = [k for k, both in enumerate(columns) if all(both)]
         ends = (columns[: inside[0]], columns[inside[-1] + 1 :]) if inside else ()
         assert equal or any(len(set(end)) == 2 for end in ends)
@@ -296,15 +295,9 @@ GIVEN = Protein("AC", [[1.0, 2.0], [3.0, 4.0]], "HC")
         ({"profile": [[1], [2]], "secondary": "HC"}, "has a profile of 1 columns, but the model"),
         ({"profile": np.ones((2, 2))}, "has no secondary structure, but the model needs one"),
         ({"profile": np.ones((3, 2))}, "the profile must have the shape (2, n_columns), not (3, 2)"),
-        (
-            {"profile": [[1, 1], [1, np.nan]]},
-            "column 1 of the profile is nan at residue 1 (both from 0). It must be a number from -1e+09",
-        ),
+        ({"profile": [[1, 1], [1, np.nan]]}, "column 1 of the profile is nan at residue 1 (both from 0). It"),
         ({"profile": np.ones((2, 2)), "secondary": "HCC"}, "the secondary structure has 3 letters for 2"),
-        (
-            {"profile": np.ones((2, 2)), "secondary": "HZ"},
-            "the secondary structure has 'Z' at residue 1 (from 0). Allowed: H, E, C, letters",
-        ),
+        ({"profile": np.ones((2, 2)), "secondary": "HZ"}, "has 'Z' at residue 1 (from 0). Allowed: H, E, C"),
     ],
 )
 def test_wrong_annotation_is_named(annotation, message):
@@ -341,11 +334,7 @@ def test_what_is_no_protein(arguments, message):
         ([("AC", "A")], [("AC", "A-"), ("A", "A")], "there are 2 alignments, but 1 pairs"),
         ([("AC", "A")], [("AC", "A")], "pair 0: the rows differ in length: 2 and 1 columns"),
         ([("AC", "A")], [("A-", "-A")], "pair 0, x: the alignment has 1 residues, the sequence 2"),
-        (
-            [("AC", "A")],
-            [("AC", "D-")],
-            "pair 0, y: residue 0 (from 0) is 'D' in the alignment but 'A' in the sequence",
-        ),
+        ([("AC", "A")], [("AC", "D-")], "pair 0, y: residue 0 (from 0) is 'D' in the alignment but 'A' in"),
         ([("AC", "A")], [("AC-", "A--")], "pair 0, column 2 (from 0): both rows have a gap"),
         ([("AC", "DC")], [("A-C", "-DC")], "pair 0: both sequences have unmatched residues at one end"),
     ],

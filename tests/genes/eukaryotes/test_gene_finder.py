@@ -53,10 +53,8 @@ def test_genes_of_both_strands_are_learned(features):
     found = model.predict(TEST)
     check_genes(TEXTS, found)
     assert model.score(TEST) > 0.9
-    scores = gene_scores(
-        {t.name: t.transcripts for t in TEST}, dict(zip(["c0", "c1", "c2"], found, strict=True))
-    )
-    assert model.score(TEST) == scores.exon.f1
+    known, names = {t.name: t.transcripts for t in TEST}, ["c0", "c1", "c2"]
+    assert model.score(TEST) == gene_scores(known, dict(zip(names, found, strict=True))).exon.f1
     assert all(0 <= t.score <= 1 for genes in found for t in genes)
 
 
@@ -92,10 +90,7 @@ def test_donors():
 
 def test_weights_of_sequences():
     """A weight of 2 is as good as being there twice, one of 0 as not being there."""
-    options = {
-        "features": "paper",
-        "run": Run(tolerance=1e-8),
-    }  # there are no lengths, which no weight changes
+    options = {"features": "paper", "run": Run(tolerance=1e-8)}  # no lengths, which no weight changes
     weighted = finder(**options).fit(TRAIN[:3], sample_weight=[2, 1, 0])
     copies = finder(**options).fit([TRAIN[0], TRAIN[0], TRAIN[1]])
     assert_allclose(weighted.coef_, copies.coef_, atol=1e-4)

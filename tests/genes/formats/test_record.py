@@ -67,14 +67,8 @@ def test_proteins():
         (("c", "x", ((0, 3),), "t", "g"), "transcript 't': the strand must be '+' or '-', not 'x'"),
         (("c", "+", (), "t", "g"), "transcript 't': there are no coding parts"),
         (("c", "+", ((-1, 3),), "t", "g"), "transcript 't': the start must be 0 or more, not -1"),
-        (
-            ("c", "+", ((3, 3),), "t", "g"),
-            "transcript 't': the start of each part must be below its end, not 3 and 3",
-        ),
-        (
-            ("c", "+", ((0, 3), (2, 5)), "t", "g"),
-            "'t': parts must be in order without overlap, but one ends at 3",
-        ),
+        (("c", "+", ((3, 3),), "t", "g"), "'t': the start of each part must be below its end, not 3 and 3"),
+        (("c", "+", ((0, 3), (2, 5)), "t", "g"), "'t': parts must be in order without overlap, but one ends"),
         (("", "+", ((0, 3),), "t", "g"), "the name '' is empty or not UTF-8 text"),
         (("c", "+", ((0, 3),), "\udcff", "g"), "the name '\\udcff' is empty or not UTF-8 text"),
     ],

@@ -71,10 +71,7 @@ def test_round_trip(original):
     ("written", "message"),
     [
         ([T, U, T], "the name 'g1.t1' belongs to 2 transcripts"),
-        (
-            [T, Transcript("c", "+", ((0, 3),), "x", "g1")],
-            "transcripts of gene 'g1' lie on several contigs or strands",
-        ),
+        ([T, replace(U, strand="+")], "transcripts of gene 'g1' lie on several contigs or strands"),
     ],
 )
 def test_what_cannot_be_written_is_named(written, message):

@@ -107,26 +107,18 @@ def test_lbfgs_agrees_on_log_loss(kind, precision):
 
 
 @KEEP
-@pytest.mark.parametrize("most", [10, 1000])
-def test_the_bound_never_falls(most, keep, monkeypatch):
-    """With few planes too, and it is never above the optimum."""
-    problem = enumerated("chain")
+@pytest.mark.parametrize(("kind", "most"), [("chain", 10), ("chain", 1000), ("rna", 10)])
+def test_the_bound_never_falls(kind, most, keep, monkeypatch):
+    """With ten planes too, which are enough, and it is never above the optimum."""
+    problem = enumerated(kind)
     precision, bounds, monitor = uniform(problem, 0.5), [], Monitor()
     monkeypatch.setattr(monitor, "show", lambda *_, lower_bound, **__: bounds.append(lower_bound))
     value, _ = minimum(problem, precision)
-    solve(risk_of(problem), precision, keep=keep, most=most, tolerance=1e-4, monitor=monitor)
+    fit = solve(risk_of(problem), precision, keep=keep, most=most, tolerance=1e-4, monitor=monitor)
+    check(fit, value, 1e-4)
     assert len(bounds) > 3
     assert np.all(np.diff(bounds[1:]) >= -1e-9 * value)  # the first is none
     assert max(bounds) <= value * (1 + 1e-9)
-
-
-@KEEP
-@pytest.mark.parametrize("kind", ["chain", "rna"])
-def test_ten_planes_are_enough(kind, keep):
-    problem = enumerated(kind)
-    precision = uniform(problem, 0.5)
-    value, _ = minimum(problem, precision)
-    check(solve(risk_of(problem), precision, keep=keep, most=10, tolerance=1e-4), value, 1e-4)
 
 
 @KEEP
@@ -156,9 +148,10 @@ def test_a_bundle_serves_again_with_another_linear_part(keep):
 
 
 @KEEP
-@pytest.mark.parametrize("precision", [1e5, 1e100])
+@pytest.mark.parametrize("precision", [1e4, 1e5, 1e100])
 @pytest.mark.parametrize("kind", ["chain", "ranking"])
 def test_huge_precisions(kind, precision, keep):
+    """What may be gained is within the tolerance, but directions decide what is predicted."""
     problem = enumerated(kind)
     fit = solve(risk_of(problem), uniform(problem, precision), keep=keep)
     at_zero = problem.shard.weights @ margin_values(problem, 0 * problem.w)
@@ -166,17 +159,6 @@ def test_huge_precisions(kind, precision, keep):
     assert fit.lower_bound - 1e-12 * at_zero <= fit.objective <= at_zero
     assert fit.objective - fit.lower_bound <= max(0.03 * (at_zero - fit.objective), 1e-5 * at_zero)
     assert_allclose(fit.w, 0.0, atol=100 / precision)
-
-
-@KEEP
-@pytest.mark.parametrize("kind", ["chain", "ranking"])
-def test_a_strong_prior_ends_near_its_minimum(kind, keep):
-    """Its objective may be all within the tolerance, but directions decide what is predicted."""
-    problem = enumerated(kind)
-    precision = uniform(problem, 1e4)
-    at_zero = problem.shard.weights @ margin_values(problem, 0 * problem.w)
-    fit, (value, _) = solve(risk_of(problem), precision, keep=keep), minimum(problem, precision)
-    assert at_zero - fit.objective >= 0.96 * (at_zero - value) - 1e-5 * at_zero
 
 
 @KEEP
@@ -556,20 +538,6 @@ def test_the_estimate_along_a_line(kind, rescaling, outer):
         estimate, gradient = seen.estimate(w + t * step)
         assert value == pytest.approx(estimate, rel=1e-12)
         assert slope == pytest.approx(gradient @ step, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["chain", "rna"])
-def test_when_all_has_been_seen_the_estimate_is_the_loss(kind):
-    problem = enumerated(kind)
-    risk = risk_of(problem)
-    seen = seen_at(risk, *points(risk, 100, 3.0))
-    assert len(seen) <= sum(costs.size for costs in problem.costs)
-    for w in points(risk, 20, 0.1):
-        before = len(seen)
-        value, _ = seen.decode(w)
-        expected = problem.shard.weights @ margin_values(problem, w)
-        assert value + risk.linear @ w == pytest.approx(expected, rel=1e-9)
-        assert len(seen) - before <= len(problem.shard)
 
 
 def test_a_decoding_is_a_pass_and_an_estimate_none():

@@ -199,15 +199,3 @@ def test_only_what_curves_upward_is_kept(step, change, kept):
     pairs = Pairs(2)
     pairs.add(np.array(step, float), np.array(change, float))
     assert len(pairs.kept) == kept
-
-
-def test_a_function_nearby_remembers_more():
-    first, _ = pairs_of(0, 3, 30)
-    nearby = first.under()
-    assert_allclose(nearby.rows(), first.rows())
-    for step in np.eye(3).repeat(30, axis=0):
-        first.add(step, step)
-        nearby.add(step, step)
-    assert len(first.kept) == 20
-    assert len(nearby.kept) == 40
-    assert_allclose(Pairs.from_rows(nearby.rows()).rows(), nearby.rows())

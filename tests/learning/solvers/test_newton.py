@@ -18,7 +18,7 @@ from structune.learning.losses import LogLoss, SquaredLoss
 from structune.learning.penalties import GroupedL2
 from structune.learning.risk import Risk
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.solvers.newton import FactoredSystem, HessianSystem, minimize_newton, system_at
+from structune.learning.solvers.newton import FactoredSystem, HessianSystem, minimize_newton
 from structune.learning.tuning.implicit import hypergradient
 from structune.running.blas import one_thread
 from structune.running.monitor import FitStopped
@@ -334,12 +334,6 @@ def test_no_curvature_at_all():
     structure = Linear(["x"], bias=False)
     risk = Risk.over(structure, SquaredLoss(), structure.encode(np.zeros((2, 1)), np.ones(2)))
     assert np.isfinite(FactoredSystem(risk, np.zeros(1), np.zeros(1)).solve(np.zeros(1)).x).all()
-
-
-def test_the_system_follows_the_risk():
-    for hessian, kind in (("dense", FactoredSystem), ("exact", HessianSystem)):
-        risk = risk_of("binary", hessian=hessian)
-        assert type(system_at(risk, np.ones(6), np.zeros(6))) is kind
 
 
 @pytest.mark.parametrize("kind", FLAT)

@@ -108,9 +108,8 @@ def least(problem, risk, precision, gamma):
         return value, np.concatenate((gradient, np.zeros(m)))
 
     bounds = [LinearConstraint(np.array(rows), -np.inf, 0.0), LinearConstraint(sets, -np.inf, gamma)]
-    end = minimize(
-        padded, np.zeros(n + m), jac=True, method="SLSQP", constraints=bounds, options={"maxiter": 500}
-    )
+    how = {"method": "SLSQP", "constraints": bounds, "options": {"maxiter": 500}}
+    end = minimize(padded, np.zeros(n + m), jac=True, **how)
     assert end.success
     return end.fun
 

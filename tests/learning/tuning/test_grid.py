@@ -76,11 +76,6 @@ def test_too_many_points():
         GridTuner(product=True).tune(tuning_problem(which="separate"))
 
 
-def test_it_needs_heldout_data():
-    with pytest.raises(DataError, match="needs held-out data"):
-        GridTuner().tune(tuning_problem(splits=False))
-
-
 def test_ctrl_c_at_any_time_leaves_the_best():
     problem = tuning_problem(executor=(fuse := Fuse(10**9)), cv=2)
     before = fuse.left

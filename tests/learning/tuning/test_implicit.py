@@ -15,7 +15,7 @@ from structune.flat.structure.classes import Classes
 from structune.learning.losses import LogLoss
 from structune.learning.margin_losses import MarginLoss
 from structune.learning.solvers.l2 import fit_l2
-from structune.learning.tuning import ImplicitTuner
+from structune.learning.tuning import DirectTuner, GridTuner, ImplicitTuner
 from structune.learning.tuning.implicit import (
     BOUNDS,
     GRID,
@@ -184,16 +184,18 @@ def test_what_chance_explains_is_not_taken():
         assert np.all(result.log_precision == np.log(usual)) == (told == 0)
 
 
-def test_it_needs_heldout_data():
+@pytest.mark.parametrize("tuner", [ImplicitTuner(), GridTuner()])
+def test_it_needs_heldout_data(tuner):
     with pytest.raises(DataError, match="needs held-out data"):
-        ImplicitTuner().tune(tuning_problem(splits=False))
+        tuner.tune(tuning_problem(splits=False))
 
 
-def test_losses_with_kinks_are_refused():
+@pytest.mark.parametrize(("name", "tuner"), [("implicit", ImplicitTuner()), ("direct", DirectTuner())])
+def test_losses_with_kinks_are_refused(name, tuner):
     problem = margin_problem("classes", MarginLoss())
-    told = "the implicit tuner needs a smooth loss, and MarginLoss is not smooth: use tuning='gr"
+    told = f"the {name} tuner needs a smooth loss, and MarginLoss is not smooth: use tuning='gr"
     with pytest.raises(CapabilityError, match=told):
-        ImplicitTuner().tune(problem)
+        tuner.tune(problem)
     assert problem.full.passes == 0
 
 

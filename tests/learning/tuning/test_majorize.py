@@ -26,18 +26,7 @@ from structune.structure import Groups
 from structune.tagging.data.hmm import simulate_hmm
 from structune.tagging.features.attributes import AttributeTable
 from structune.tagging.structure.chain import Chain
-from tiny import (
-    KINDS,
-    Budget,
-    Fuse,
-    OneCtrlC,
-    dense_hessian,
-    exact_fit,
-    group,
-    margin_problem,
-    small,
-    tuning_problem,
-)
+from tiny import KINDS, Fuse, OneCtrlC, dense_hessian, exact_fit, group, margin_problem, small, tuning_problem
 
 TIGHT = {"tolerance": 1e-5, "fit_tolerance": 1e-8, "max_iterations": 500}
 WHICH = ["single", "grouped", "separate"]
@@ -99,9 +88,7 @@ def sparse_chains(n_sequences=40, n_rare=5, seed=0):
     """Two relevant features, and many that occur once or twice: more weights than the data determine."""
     rng = np.random.default_rng(seed)
     y, x = simulate_hmm(n_sequences, 2, 2, length=6, agreement=0.9, random_state=rng)
-    sequences = [
-        [[f"x{j}={v}" for j, v in enumerate(token)] for token in sequence] for sequence in x.tolist()
-    ]
+    sequences = [[[f"x{j}={v}" for j, v in enumerate(token)] for token in row] for row in x.tolist()]
     for sequence in sequences:
         for token in sequence:
             token += [f"rare={k}" for k in rng.integers(0, 300, n_rare)]
@@ -135,10 +122,8 @@ def test_a_collapse_is_told():
         result = MajorizeTuner(count="all", max_iterations=50).tune(problem)
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    first = records(result)[0]["loss"]
-    assert problem.full.at_zero.value - problem.full.value(result.w) < 0.5 * (
-        problem.full.at_zero.value - first
-    )
+    at_zero, first = problem.full.at_zero.value, records(result)[0]["loss"]
+    assert at_zero - problem.full.value(result.w) < 0.5 * (at_zero - first)
     assert np.abs(result.w).max() < 0.2
 
 
@@ -245,10 +230,8 @@ def test_a_first_small_move_is_not_the_end():
 @pytest.mark.parametrize("which", ["single", "grouped"])
 def test_it_ends_near_the_fixed_point(which):
     problem = tuning_problem("classes", which)
-    found = MajorizeTuner(count="effective").tune(problem)
-    far = MajorizeTuner(count="effective", tolerance=1e-4, max_iterations=200, fit_tolerance=1e-7).tune(
-        problem
-    )
+    tight = {"tolerance": 1e-4, "max_iterations": 200, "fit_tolerance": 1e-7}
+    found, far = (MajorizeTuner(count="effective", **ends).tune(problem) for ends in ({}, tight))
     assert found.status == far.status == "converged"
     assert_allclose(found.log_precision, far.log_precision, atol=0.3)
 
@@ -343,26 +326,8 @@ def test_results_are_finite(n, p, which, hessian, count):
 def test_the_floor_bounds_the_noise(floor):
     problem = regression(10, 30, noise=0.0)
     least = floor * 2 * problem.full.at_zero.value / problem.full.weight
-    for tuner in (
-        MajorizeTuner(noise_floor=floor, **TIGHTER),
-        DirectTuner(noise_floor=floor),
-    ):
+    for tuner in (MajorizeTuner(noise_floor=floor, **TIGHTER), DirectTuner(noise_floor=floor)):
         assert least <= tuner.tune(problem).noise < 3 * least
-
-
-def problem_of(y, x=None):
-    structure = Linear(["a", "b"])
-    x = np.random.default_rng(0).normal(size=(len(y), 2)) if x is None else x
-    shard = structure.encode(x, y)
-    return TuningProblem.build(structure, SquaredLoss(), shard, group(structure, "free"), splits=False)
-
-
-@pytest.mark.parametrize(("tuner", "n_determined"), [(MajorizeTuner(), 1), (DirectTuner(), 0)])
-def test_features_that_are_all_zero(tuner, n_determined):
-    y = np.arange(10.0)
-    result = tuner.tune(problem_of(y, np.zeros((10, 2))))
-    assert_allclose(result.w, [0.0, 0.0, 4.5], rtol=1e-4)
-    assert result.noise == pytest.approx(np.var(y, ddof=n_determined), rel=1e-3)
 
 
 @pytest.mark.parametrize("hessian", ["dense", "exact"])
@@ -462,32 +427,13 @@ def test_it_ends_at_a_stationary_point(kind, which):
     assert result.history[-1]["objective"] == pytest.approx(objective(problem, result.w, **prior))
 
 
-def test_cut_short():
-    problem = tuning_problem(splits=False)
-    result = DirectTuner().tune(problem, Budget(5))
-    assert result.status == "budget"
-    assert problem.full.value(result.w) < problem.full.at_zero.value
-    fuse = Fuse(10)
-    assert DirectTuner().tune(tuning_problem(executor=fuse, splits=False)).status == "interrupted"
-    assert DirectTuner(max_iterations=2).tune(problem).status == "iterations"
-
-
-def test_losses_with_kinks_are_refused():
-    problem = margin_problem("classes", MarginLoss(), splits=False)
-    told = "the direct tuner needs a smooth loss, and MarginLoss is not smooth: use tuning='gr"
-    with pytest.raises(CapabilityError, match=told):
-        DirectTuner().tune(problem)
-    assert problem.full.passes == 0
-
-
 def test_a_degenerate_end_is_told():
     """More weights than examples: at w = 0 the prior of the many is a well that the search does not leave."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(60, 400))
     y = (x[:, 0] + rng.normal(size=60) > 0).astype(int)
     structure = Classes([0, 1], [f"x{k}" for k in range(400)], bias=False)
-    problem = TuningProblem.build(
-        structure, LogLoss(), structure.encode(x, y), Groups.single(structure.n_weights), splits=False
-    )
+    shard, groups = structure.encode(x, y), Groups.single(structure.n_weights)
+    problem = TuningProblem.build(structure, LogLoss(), shard, groups, splits=False)
     with pytest.warns(CollapseWarning, match="tuning='direct' seldom leaves"):
         DirectTuner().tune(problem)

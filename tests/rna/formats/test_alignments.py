@@ -76,10 +76,8 @@ def test_pseudoknots_stay_letters():
 def test_own_structures_come_first():
     text = TEXT.replace("two  ", "#=GR one/1-9 SS  (........)\n#=GR two SA 0123456789\ntwo  ", 1)
     assert [record.structure for record in read(text)] == ["(.......)", "(.....)"]
-    assert read("# STOCKHOLM 1.0\nx A-C\n#=GR x SS <->\ny ACG\n//") == [
-        RNARecord("x", "AC", "()"),
-        RNARecord("y", "ACG"),
-    ]
+    found = read("# STOCKHOLM 1.0\nx A-C\n#=GR x SS <->\ny ACG\n//")
+    assert found == [RNARecord("x", "AC", "()"), RNARecord("y", "ACG")]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +87,7 @@ def test_own_structures_come_first():
         (TEXT + "x ACGU\n", "9: expected the line '# STOCKHOLM 1.0' here, not 'x ACGU'"),
         (TEXT.replace("//", ""), "7: the last line '//' is missing"),
         (TEXT.replace("GGG-", "GGZ-"), "4: position 3 (from 1): 'Z' is not one of"),
-        (
-            TEXT.replace("GGG-", "GG -"),
-            "4: 'one/1-9       GG -AAACCC' is not a name and its aligned",
-        ),
+        (TEXT.replace("GGG-", "GG -"), "4: 'one/1-9       GG -AAACCC' is not a name and its aligned"),
         (TEXT.replace("GGG-", "GGG"), "5: the row has 10 columns, but the row in line 4 has 9"),
         (TEXT.replace("<<(", "<<(."), "6: the row has 11 columns, but the row in line 4 has 10"),
         (TEXT.replace("<<(,", "<<( "), "6: '#=GC SS_cons  <<( ___)>>': a structure must not contain"),
@@ -174,18 +169,9 @@ def test_clustal_and_fasta():
         ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: not an alignment in Stockholm format"),
         ("ACGU\n", "<input>: not an alignment in Clustal format"),
         ("CLUSTAL W\n\n   *\n", "<input>: not an alignment in Clustal format"),
-        (
-            " x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n",
-            "no alignment. The file looks like MSF: ",
-        ),
-        (
-            ">a\nACGU\n....\n>b\nACCU\n....\n",
-            "each sequence is followed by unpaired bases, as in dot-bracket",
-        ),
-        (
-            ">a\nACG\n((.)\n",
-            r"'\(' is not.* The file looks like dot-bracket: alignments are read from Stockholm",
-        ),
+        (" x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n", "no alignment. The file looks like MSF: "),
+        (">a\nACGU\n....\n>b\nACCU\n....\n", "each sequence is followed by unpaired bases, as in dot-br"),
+        (">a\nACG\n((.)\n", r"'\(' is not.* The file looks like dot-bracket: alignments are read from"),
         (">a\nAJG\n", "alignment '1': row 'a': position 2 .*'J' is not"),
     ],
 )

@@ -117,19 +117,13 @@ REFUSED = {  # texts, and what is said of them behind the name of the file
         ("1 x\n1 A 0 2 0 1\n2 C 1 0 0 2\n", "3: '2 C 1 0 0 2' is not a header"),
         (f"5 x\n{BASES}", "1: the file ends after 4 bases, but the header says 5"),
         (f"5 x\n{BASES}{BASES}", "6: the index is 1, expected 5"),
-        (
-            "1 x\n1 A 0 0\n",
-            "2: the line has 4 columns, expected 6: index, base, before, after, partner, index",
-        ),
+        ("1 x\n1 A 0 0\n", "2: the line has 4 columns, expected 6: index, base, before, after, partner"),
         ("1 x\n1 A 0 b 0 1\n", "2: 'b' is not a whole number of at least 0"),
         ("1 x\n1 AC 0 0 0 1\n", "2: the base 'AC' is not one letter"),
         ("1 x\n1 - 0 0 0 1\n", "2: position 1 (from 1): '-' is not one of"),
         ("1 x\n1 A 0 0 2 1\n", "2: the partner 2 is not within 0 to 1"),
         ("1 x\n1 A 0 0 1 1\n", "2: base 1 is paired with itself"),
-        (
-            f"4 x\n{BASES}".replace("3 0 1", "3 0 0"),
-            "2: base 1 is paired with 4, but base 4 with 0 in line 5",
-        ),
+        (f"4 x\n{BASES}".replace("3 0 1", "3 0 0"), "2: base 1 is paired with 4, but base 4 with 0 in"),
     ],
     "bpseq": [
         ("#\n1 A 0\n3 A 0\n", "3: the index is 3, expected 2"),

@@ -203,10 +203,7 @@ def test_without_constraints_all_weights_will_do(question):
         ("..[..", r"sequence 1: constraint 2 \(from 0\): '\[' is not one of '.x|<>\(\)'"),
         ("..)..", r"sequence 1: constraints, base 2 .* '\)' has no matching '\('"),
         ("((..)", r"sequence 1: constraints, base 0 .* '\(' has no matching '\)'"),
-        (
-            Constraints(prohibited=[(3, 3)]),
-            r"sequence 1: the prohibited pair \(3, 3\) must be two bases, from 0 to 4",
-        ),
+        (Constraints(prohibited=[(3, 3)]), r"sequence 1: the prohibited pair \(3, 3\) must be two bases, f"),
         (Constraints(prohibited=[(-1, 2)]), r"sequence 1: the prohibited pair \(-1, 2\)"),
         (Constraints(paired=[0.0] * 4), r"sequence 1: paired has shape \(4,\), but must have"),
         (Constraints(prohibited=[(1, 2, 3)]), r"sequence 1: the prohibited pair \(1, 2, 3\)"),

@@ -74,13 +74,11 @@ def test_what_is_no_evidence():
     rna, known = RNA(), Constraints("(...)x")
     with pytest.raises(DataError, match="sequence 0: the length of constraints is 6, but there are 4 bases"):
         rna.encode(["ACGU"], [known])
-    with pytest.raises(
-        DataError, match=r"sequence 1: bases 0 and 4 \(from 0\) are constrained to pair, but they cannot"
-    ):
+    told = r"sequence 1: bases 0 and 4 \(from 0\) are constrained to pair, but they cannot"
+    with pytest.raises(DataError, match=told):
         rna.encode(["ACGU", "AACGAA"], ["....", known])
-    with pytest.raises(
-        DataError, match="sequence 0: constraints cannot be combined with a partly known structure"
-    ):
+    told = "sequence 0: constraints cannot be combined with a partly known structure"
+    with pytest.raises(DataError, match=told):
         rna.encode(["GAAACA"], [known], constraints=["......"])
     shard = rna.encode(["GAAACA"], [known])
     with pytest.raises(DataError, match="only partly known"):
@@ -91,10 +89,7 @@ def test_what_is_no_evidence():
     ("change", "message"),
     [
         ({"whole": np.array([True])}, "sequences with a structure have forced scores"),
-        (
-            {"whole": np.array([True]), "forced": np.zeros(1)},
-            "2 offsets, which begin with 0, never decrease, and end with 0",
-        ),
+        ({"whole": np.array([True]), "forced": np.zeros(1)}, "2 offsets, which begin with 0, never decrease"),
         ({"base_scores": np.full((6, 2), np.nan)}, "scores of bases that are not finite"),
         ({"pairs": np.array([[4, 0]])}, "not pairs of two bases"),
         ({"pairs": np.array([[0, 6]])}, "from 0 to 6, expected 0 to 5"),

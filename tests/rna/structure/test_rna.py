@@ -196,26 +196,27 @@ def test_windows_of_sequences_whose_halves_differ():
     assert rna.unpaired_windows(w, shard, 0, 10**15).shape == (0,)
 
 
+@pytest.fixture(scope="module")
 def oracle():
+    """A model, its weights, examples of what CONTRAfold says, and a shard of their sequences."""
     found = json.loads(in_data_folder("rna/contrafold_oracle.json").read_text())
     parameters = read_contrafold(in_data_folder("rna/contrafold.params.complementary"))
-    return RNA(), RNA().weights_from(parameters), found["examples"]
+    shard = RNA().encode([example["sequence"] for example in found["examples"]])
+    return RNA(), RNA().weights_from(parameters), found["examples"], shard
 
 
 @pytest.mark.data
-def test_log_partitions_of_the_oracle():
-    rna, w, examples = oracle()
-    log_z = rna.log_partition(w, rna.encode([example["sequence"] for example in examples]))
-    for example, found in zip(examples, log_z, strict=True):
+def test_log_partitions_of_the_oracle(oracle):
+    rna, w, examples, shard = oracle
+    for example, found in zip(examples, rna.log_partition(w, shard), strict=True):
         assert found == pytest.approx(example["log_partition"], abs=5e-3)
         if "log_partition_exact" in example:
             assert found == pytest.approx(example["log_partition_exact"], rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.data
-def test_pair_probabilities_of_the_oracle():
-    rna, w, examples = oracle()
-    shard = rna.encode([example["sequence"] for example in examples])
+def test_pair_probabilities_of_the_oracle(oracle):
+    rna, w, examples, shard = oracle
     for s, example in enumerate(examples):
         expected = np.zeros((len(example["sequence"]),) * 2)
         for i, j, p in example["pair_probabilities"]:
@@ -224,25 +225,21 @@ def test_pair_probabilities_of_the_oracle():
 
 
 @pytest.mark.data
-def test_best_structures_of_the_oracle():
-    rna, w, examples = oracle()
-    sequences = [example["sequence"] for example in examples]
-    _, best = rna.best(w, rna.encode(sequences))
-    theirs = rna.score(w, rna.encode(sequences, [example["viterbi"] for example in examples]))
-    assert_allclose(best, theirs, atol=5e-3)
-    assert np.all(best >= theirs - 1e-9)
+def test_best_structures_of_the_oracle(oracle):
+    rna, w, examples, shard = oracle
+    theirs = [[example[name] for example in examples] for name in ("sequence", "viterbi")]
+    scores, (_, best) = rna.score(w, rna.encode(*theirs)), rna.best(w, shard)
+    assert_allclose(best, scores, atol=5e-3)
+    assert np.all(best >= scores - 1e-9)
 
 
 @pytest.mark.data
-def test_mea_structures_of_the_oracle():
-    rna, w, examples = oracle()
-    sequences = [example["sequence"] for example in examples]
-    shard = rna.encode(sequences)
+def test_mea_structures_of_the_oracle(oracle):
+    rna, w, examples, shard = oracle
     for gamma in (1, 6, 16):
         (found,) = rna.best_mea(w, shard, [gamma])
         for s, example in enumerate(examples):
-            theirs = partners(example["mea"][str(gamma)])
             probabilities = rna.pair_probabilities(w, shard, s)
             mine = accuracy(probabilities, found[shard.offsets[s] : shard.offsets[s + 1]], gamma)
-            other = accuracy(probabilities, theirs, gamma)
-            assert other - 1e-9 <= mine <= other + 5e-3 * len(sequences[s])
+            other = accuracy(probabilities, partners(example["mea"][str(gamma)]), gamma)
+            assert other - 1e-9 <= mine <= other + 5e-3 * len(example["sequence"])

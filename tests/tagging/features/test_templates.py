@@ -112,10 +112,7 @@ def test_extract_is_the_naive_extraction(templates, corpus):
 
 def test_large_columns_are_sorted_and_small_ones_tabulated():
     rng = np.random.default_rng(0)
-    columns = {
-        "w": [f"w{k}" for k in rng.integers(0, 400, 1000)],
-        "t": list(rng.choice(list("xyz"), 1000).tolist()),
-    }
+    columns = {"w": [f"w{k}" for k in rng.integers(0, 400, 1000)], "t": rng.choice([*"xyz"], 1000).tolist()}
     templates = parse_templates("w[-1]|w[0] w[0]|w[1]|t[0] t[0]|t[1] w[0]")
     assert rows_of(extract(templates, columns, [400, 600])) == naive_extract(templates, columns, [400, 600])
 
@@ -137,18 +134,13 @@ def test_what_is_no_template_is_refused(text):
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Token("a=b"),
-        lambda: Token("w", 10**6),
-        lambda: Suffix("w", 0, 0),
-        lambda: Conjunction(("w", 0)),
-        lambda: Boundary("__MID__"),
-    ],
-)
-def test_templates_without_a_text_are_refused(make):
+    ("make", "given"),
+    [(Token, ["a=b"]), (Token, ["w", 10**6]), (Suffix, ["w", 0, 0]), (Conjunction, [("w", 0)]),
+     (Boundary, ["__MID__"])],
+)  # fmt: skip
+def test_templates_without_a_text_are_refused(make, given):
     with pytest.raises(DataError, match=r"is not a|needs at least 2"):
-        make()
+        make(*given)
 
 
 def test_windows():
@@ -224,12 +216,9 @@ def test_those_of_text_are_more():
     assert len(words) == len(set(words)) == 26
     assert {"form[0]|pos[1]", "form[-1]|pos[0]", "form[1]|lemma[0]", "lemma[0]|lemma[1]"} <= set(tagged)
     assert set(words) < set(tagged)
-
-
-@pytest.mark.parametrize("make", [symbol_templates, text_templates])
-def test_tags_are_a_list(make):
-    with pytest.raises(DataError, match=r"tags='pos': expected a list of columns"):
-        make("w", "pos")
+    for make in (symbol_templates, text_templates):
+        with pytest.raises(DataError, match=r"tags='pos': expected a list of columns"):
+            make("w", "pos")
 
 
 def test_unseen_names_are_found_by_their_letters():
@@ -245,95 +234,37 @@ def test_unseen_names_are_found_by_their_letters():
     assert tagger.predict(table("today Carla Hansen sings")) == [["O", "B-PER", "I-PER", "O"]]
 
 
-MACROS = [
-    "%x[-2,0]",
-    "%x[-1,1]",
-    "%x[0,0]",
-    "%X[1,0]",
-    "%x[6,1]",
-    '%t[-1,0,"^\\u"]',
-    '%m[0,1,"\\d*$"]',
-    '%M[-1,0,".?A"]',
-]
-
-
-def naive_match(pattern, value):
-    """The first match of a pattern of Wapiti, which takes as few characters as it can for a star."""
-    classes = {"d": str.isdigit, "u": str.isupper, "l": str.islower, "a": str.isalpha, "w": str.isalnum}
-    units = re.findall(r"(\\?.)([*?]?)", pattern.removeprefix("^"))
-
-    def fits(unit, at):
-        if at >= len(value):
-            return False
-        name = unit[1:]
-        if name.lower() in classes and name:
-            return classes[name.lower()](value[at]) != name.isupper()
-        return unit == "." or value[at] == unit[-1]
-
-    def end(k, at):
-        if k == len(units):
-            return at
-        unit, times = units[k]
-        if unit == "$" and k == len(units) - 1:
-            return at if at == len(value) else None
-        if times == "*":
-            stop = end(k + 1, at)
-            return stop if stop is not None else end(k, at + 1) if fits(unit, at) else None
-        if times == "?":
-            stop = end(k + 1, at + 1) if fits(unit, at) else None
-            return stop if stop is not None else end(k + 1, at)
-        return end(k + 1, at + 1) if fits(unit, at) else None
-
-    for at in range(1 if pattern.startswith("^") else len(value) + 1):
-        if (stop := end(0, at)) is not None:
-            return value[at:stop]
-    return None
-
-
-def naive_macro(macro, columns, length, t):
-    kind, offset, column, pattern = re.fullmatch(r'%(.)\[(-?\d),(\d)(?:,"(.*)")?\]', macro).groups()
-    at = t + int(offset)
-    beyond = max(-at, at - length + 1)
-    value = (
-        columns[column][at] if beyond <= 0 else f"_x{'-' if at < 0 else '+'}{beyond if beyond < 5 else '#'}"
-    )
-    if kind in "tT":
-        return "false" if naive_match(pattern, value) is None else "true"
-    value = naive_match(pattern, value) or "" if kind in "mM" else value
-    return value.lower() if kind.isupper() else value
-
-
-@given(
-    st.lists(st.lists(st.sampled_from(MACROS), min_size=1, max_size=3), min_size=1, max_size=4),
-    st.lists(
-        st.tuples(st.sampled_from(["Ab1", "BA", "a", ""]), st.sampled_from(["x1", "22"])),
-        min_size=1,
-        max_size=6,
-    ),
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("U:%x[0,1]", ["x1", "22", "."]),
+        ("u %X[0,0]#", ["ab1", "ba", "a"]),
+        ("U:%x[-1,0]/%x[0,1]", ["_x-1|x1", "Ab1|22", "BA|."]),
+        ("U:%x[2,0]%x[-2,0]", ["a|_x-2", "_x+1|_x-1", "_x+2|Ab1"]),
+        ("U:%x[6,0]%x[5,0]", ["_x+4|_x+3", "_x+#|_x+4", "_x+#|_x+#"]),
+        ('u:%t[-1,0,"^\\u"]', ["false", "true", "true"]),
+        ('u:%m[0,1,"\\d*$"]%M[0,0,".?A"]', ["1|a", "22|ba", "|"]),
+    ],
 )
-def test_template_files_against_a_naive_reading(lines, tokens):
-    lines = list(dict.fromkeys(map(tuple, lines)))
-    text = "".join(f"U{k:02}:{'/'.join(line)}\n" for k, line in enumerate(lines))
-    columns = {"0": [a for a, _ in tokens], "1": [b for _, b in tokens]}
-    templates = read_templates(io.StringIO(f"# a comment\n{text}\nB\n"), ["0", "1"])
+def test_template_files(line, expected):
+    columns = {"w": ["Ab1", "BA", "a"], "pos": ["x1", "22", "."]}
+    templates = read_templates(io.StringIO(f"# a comment\n{line}\n\nB\n"), [*columns])
     assert parse_templates(map(str, templates)) == templates  # as model files keep them
-    found = extract(templates, columns, [len(tokens)])
-    for t in range(len(tokens)):
-        expected = ["|".join(naive_macro(macro, columns, len(tokens), t) for macro in line) for line in lines]
-        names = found.names.take(found.indices[found.indptr[t] : found.indptr[t + 1]])
-        assert [name.partition("=")[2] for name in names] == expected
+    rows = rows_of(extract(templates, columns, [3]))
+    assert [name.partition("=")[2] for (name,) in rows] == expected
 
 
-@given(
-    st.lists(st.sampled_from(["a", "\\d", "\\U", ".", "\\.", "a*", "\\w?", ".*"]), min_size=1),
-    st.booleans(),
-    st.booleans(),
-)
-def test_patterns_of_wapiti(units, at_start, at_end):
-    pattern = "^" * at_start + "".join(units) + "$" * at_end
+@pytest.mark.parametrize(
+    ("pattern", "found"),  # in each of the values
+    [
+        ("a", "a a a "), ("^a", "a a  "), (".$", "a 1 a ."), ("\\d", " 1 1 "), ("\\D\\d", " a1 .1 "),
+        ("\\.", "  . ."), ("\\u\\w?", "  Ba "), ("\\p\\p*", "  . ."), ("\\p*$", "   ..."),
+        ("a.*1", " a1 a.1 "), ("^.?\\l", "a a Ba "), ("\\U\\W", "  a. .."), ("$", "   "), ("a$b", "   "),
+    ],
+)  # fmt: skip
+def test_patterns_of_wapiti(pattern, found):
     template = parse_template(str(parse_template(f"w[0].match:{quote(pattern)}")))
-    for value in ("", "a", "a1", "Ba.1a", "..."):
-        assert template.view(value) == (naive_match(pattern, value) or "")
+    assert [template.view(value) for value in ("a", "a1", "Ba.1a", "...")] == found.split(" ")
 
 
 @pytest.mark.parametrize(
@@ -353,6 +284,9 @@ def test_patterns_of_wapiti(units, at_start, at_end):
         ('u:%x[0,0,"a"]', "and %x has none"),
         ('u:%t[0,0,"a**"]', "has '*' without a character to refer to"),
         ("U1:%x[0,0]#%x[1,0]", "'#' begins a comment in Wapiti, but not in CRF++"),
+        ("U1:%x[0,-1]", ":1: 'U1:%x[0,-1]' is not a template"),
+        ("w[0]\nw[zero]", ":2: 'w[zero]' is not a template"),
+        ("# nothing\n\n", ": there are no templates"),
     ],
 )
 def test_template_files_that_models_cannot_follow(text, message):
@@ -365,6 +299,7 @@ def test_what_differs_in_template_files_is_told():
         read_templates(io.StringIO("U:%x[0,0]"), ["w"])
     with pytest.warns(UserWarning, match=":2: skipped the template, which repeats line 1"):
         assert len(read_templates(io.StringIO("U1:%x[0,0]\nU2:%x[0,0] # again\nb"), ["w"])) == 1
-    assert read_templates(io.StringIO("# own\nw[-1..0]\n\n w[0].shape"), ["w"]) == parse_templates(
+    assert read_templates(io.StringIO("# own\nw[-1..0]\n\n w[0].shape"), []) == parse_templates(
         "w[-1..0] w[0].shape"
     )
+    assert len(read_templates(io.StringIO("Ua:%x[0,0]\nUA:%x[1,0]\nB"), ["w"])) == 2

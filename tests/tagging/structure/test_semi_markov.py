@@ -128,7 +128,7 @@ def test_training_sets_that_are_refused():
     with pytest.raises(DataError, match="the shard has no labels"):
         chain.cost(shard, np.zeros(2, int))
     w = np.zeros(chain.n_weights)
-    with pytest.raises(DataError, match="sequence 0 has 2 tokens, so it has no segment from 1 to 3"):
+    with pytest.raises(DataError, match="the sequence has 2 tokens, so it has no segment from 1 to 3"):
         chain.segment_probability(w, shard, 0, 1, 3, "x")
     with pytest.raises(DataError, match="unknown label 'z'"):
         chain.segment_probability(w, shard, 0, 0, 1, "z")

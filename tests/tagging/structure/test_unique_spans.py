@@ -38,11 +38,9 @@ def scores_of(tagger, X, labelings):
 
 def best_of_all(tagger, X, allowed, unique, is_bio):
     """The labeling of the highest score among all that keep to the rules; None if there is none."""
-    found = list[list[str]]()
-    for labels in product(*allowed):
-        kinds = [kind for kind in spans_of(labels, is_bio) if unique is True or kind in unique]
-        if len(kinds) == len(set(kinds)):
-            found.append(list(labels))
+    kinds = [(labels, [k for k in spans_of(labels, is_bio) if unique is True or k in unique])
+             for labels in product(*allowed)]  # fmt: skip
+    found = [list(labels) for labels, kinds in kinds if len(kinds) == len(set(kinds))]
     return found[int(np.argmax(scores_of(tagger, X, found)))] if found else None
 
 
@@ -59,15 +57,10 @@ def test_best_of_all_labelings(labels, order, seed):
     known[0] = None
     for unique in (True, kinds[:1]):
         for given in (None, known):
-            allowed = [
-                [labels if given is None or given[s] is None or given[s][t] is None else [given[s][t]]
-                 for t in range(len(x))]
-                for s, x in enumerate(X)
-            ]  # fmt: skip
-            expected = [
-                best_of_all(tagger, x, rows, unique, is_bio) if x else []
-                for x, rows in zip(X, allowed, strict=True)
-            ]
+            keys = [row or [None] * len(x) for row, x in zip(given or [None] * len(X), X, strict=True)]
+            allowed = [[labels if k is None else [k] for k in row] for row in keys]
+            pairs = zip(X, allowed, strict=True)
+            expected = [best_of_all(tagger, x, rows, unique, is_bio) if x else [] for x, rows in pairs]
             if None in expected:
                 with pytest.raises(DataError, match=f"sequence {expected.index(None)}: no labels"):
                     tagger.predict(X, given, unique)
@@ -77,10 +70,8 @@ def test_best_of_all_labelings(labels, order, seed):
 
 def test_long_sequences_are_solved_exactly():
     # Forty tokens that each want one of two labels in turn: each label can have one run.
-    X = [[[f"w={t % 2}"] for t in range(40)]]
-    tagger = SequenceTagger(penalty=0.1).fit(
-        [[["w=0"], ["w=1"]], [["w=1"], ["w=0"]]], [["a", "b"], ["b", "a"]]
-    )
+    X, train = [[[f"w={t % 2}"] for t in range(40)]], [[["w=0"], ["w=1"]], [["w=1"], ["w=0"]]]
+    tagger = SequenceTagger(penalty=0.1).fit(train, [["a", "b"], ["b", "a"]])
     (labels,) = tagger.predict(X, unique=True)
     assert len(spans_of(labels, False)) <= 2
     others = [[first] * n + [last] * (40 - n) for first, last in (("a", "b"), ("b", "a")) for n in range(41)]

@@ -42,61 +42,50 @@ class _Parameter(NamedTuple):
 _FEATURES = {
     "feature.minfreq": _Parameter(float, 0.0, "Smallest frequency of a feature.", "min_freq"),
     "feature.possible_states": _Parameter(
-        bool,
-        False,
-        "Give weights to attributes and labels that never occur together.",
-        "all_possible_states",
+        bool, False, "Give weights to attributes and labels that never occur together.", "all_possible_states"
     ),
     "feature.possible_transitions": _Parameter(
         bool, False, "Give weights to transitions that do not occur.", "all_possible_transitions"
     ),
 }
-_IDLE = "No effect: a setting of a solver that structune does not have."
+
+
+def _idle(values: Mapping[str, Any]) -> dict[str, _Parameter]:
+    """Settings of solvers that structune does not have, with their defaults."""
+    told, other = "No effect: a setting of a solver that structune does not have.", {"type": "pa_type"}
+    return {
+        name: _Parameter(type(value), value, told, other.get(name, name.replace(".", "_")))
+        for name, value in values.items()
+    }
+
+
 _C2 = _Parameter(float, 1.0, "Strength of the L2 penalty, c2 * |w|^2.", "c2")
-_EPOCHS = {
-    "max_iterations": _Parameter(int, 100, _IDLE, "max_iterations"),
-    "epsilon": _Parameter(float, 0.0, _IDLE, "epsilon"),
-}
+_EPOCHS = _idle({"max_iterations": 100, "epsilon": 0.0})
 _PARAMETERS: Mapping[str, Mapping[str, _Parameter]] = {
     "lbfgs": {
         **_FEATURES,
         "c1": _Parameter(float, 0.0, "Strength of the L1 penalty, c1 * |w|.", "c1"),
         "c2": _C2,
         "max_iterations": _Parameter(int, _MOST, "Largest number of iterations.", "max_iterations"),
-        "num_memories": _Parameter(int, 6, _IDLE, "num_memories"),
-        "epsilon": _Parameter(float, 1e-5, _IDLE, "epsilon"),
-        "period": _Parameter(int, 10, _IDLE, "period"),
-        "delta": _Parameter(float, 1e-5, _IDLE, "delta"),
-        "linesearch": _Parameter(str, "MoreThuente", _IDLE, "linesearch"),
-        "max_linesearch": _Parameter(int, 20, _IDLE, "max_linesearch"),
+        **_idle({"num_memories": 6, "epsilon": 1e-5, "period": 10, "delta": 1e-5}),
+        **_idle({"linesearch": "MoreThuente", "max_linesearch": 20}),
     },
     "l2sgd": {
         **_FEATURES,
         "c2": _C2,
         "max_iterations": _Parameter(int, 1000, "Largest number of iterations.", "max_iterations"),
-        "period": _Parameter(int, 10, _IDLE, "period"),
-        "delta": _Parameter(float, 1e-6, _IDLE, "delta"),
-        "calibration.eta": _Parameter(float, 0.1, _IDLE, "calibration_eta"),
-        "calibration.rate": _Parameter(float, 2.0, _IDLE, "calibration_rate"),
-        "calibration.samples": _Parameter(float, 1000.0, _IDLE, "calibration_samples"),
-        "calibration.candidates": _Parameter(int, 10, _IDLE, "calibration_candidates"),
-        "calibration.max_trials": _Parameter(int, 20, _IDLE, "calibration_max_trials"),
+        **_idle({"period": 10, "delta": 1e-6, "calibration.eta": 0.1, "calibration.rate": 2.0}),
+        **_idle({"calibration.samples": 1000.0, "calibration.candidates": 10, "calibration.max_trials": 20}),
     },
     "ap": {**_FEATURES, **_EPOCHS},
     "pa": {
         **_FEATURES,
-        "type": _Parameter(int, 1, _IDLE, "pa_type"),
+        **_idle({"type": 1}),
         "c": _Parameter(float, 1.0, "Inverse of the L2 penalty of the margin loss.", "c"),
-        "error_sensitive": _Parameter(bool, True, _IDLE, "error_sensitive"),
-        "averaging": _Parameter(bool, True, _IDLE, "averaging"),
+        **_idle({"error_sensitive": True, "averaging": True}),
         **_EPOCHS,
     },
-    "arow": {
-        **_FEATURES,
-        "variance": _Parameter(float, 1.0, _IDLE, "variance"),
-        "gamma": _Parameter(float, 1.0, _IDLE, "gamma"),
-        **_EPOCHS,
-    },
+    "arow": {**_FEATURES, **_idle({"variance": 1.0, "gamma": 1.0}), **_EPOCHS},
 }
 
 
@@ -280,7 +269,11 @@ class BaseTrainer:
 
 
 class Trainer(BaseTrainer):
-    """A trainer that calls a method for each event of the log; the methods print its text.
+    """A trainer that calls a method for each event of the log, with its text; the methods print it.
+
+    The methods are ``on_start``, ``on_featgen_progress`` (also with the percentage), ``on_featgen_end``,
+    ``on_prepared``, ``on_prepare_error``, ``on_iteration`` (also with a dict of the numbers in the log),
+    ``on_optimization_end`` and ``on_end``.
 
     Attributes
     ----------
@@ -305,43 +298,18 @@ class Trainer(BaseTrainer):
         given = (self.logparser.last_log, *([more[event]] if event in more else []))
         getattr(self, f"on_{event}")(*given)
 
-    def on_start(self, log: str) -> None:
-        """Called when training starts."""
+    def _print(self, log: str, *_: Any) -> None:
+        """Print a part of the log."""
         print(log, end="")
 
-    def on_featgen_progress(self, log: str, percent: int) -> None:
-        """Called while features are generated."""
-        print(log, end="")
-
-    def on_featgen_end(self, log: str) -> None:
-        """Called when features are generated."""
-        print(log, end="")
-
-    def on_prepared(self, log: str) -> None:
-        """Called before the first iteration."""
-        print(log, end="")
-
-    def on_prepare_error(self, log: str) -> None:
-        """Called if training cannot start."""
-        print(log, end="")
-
-    def on_iteration(self, log: str, info: dict[str, Any]) -> None:
-        """Called after each iteration."""
-        print(log, end="")
-
-    def on_optimization_end(self, log: str) -> None:
-        """Called after the last iteration."""
-        print(log, end="")
-
-    def on_end(self, log: str) -> None:
-        """Called after training."""
-        print(log, end="")
+    on_start = on_featgen_progress = on_featgen_end = on_prepared = on_prepare_error = _print
+    on_iteration = on_optimization_end = on_end = _print
 
 
 # --- the log ----------------------------------------------------------------------------------------------
 
 _SETTINGS = {"period": "stop", "max_linesearch": "linesearch.max_iterations"}
-_TITLES = {"lbfgs": "L-BFGS optimization", "l2sgd": "L-BFGS optimization"}
+_TITLES = dict.fromkeys(("lbfgs", "l2sgd"), "L-BFGS optimization")
 
 
 class _Log:

@@ -22,6 +22,7 @@ from structune.genes.formats.record import AnnotatedSequence, Skipped, Transcrip
 
 _LENGTH = re.compile(r"LOCUS\s+\S+\s+(\d{1,18}) bp")
 _FEATURES = re.compile(r"(?<=\n)(FEATURES.*\n)(?:[ \t].*\n|\s*\n)*+")
+_COMMENT = re.compile(r"(?<=\n)COMMENT.*\n(?:[ \t].*\n|\s*\n)*+")
 _STRANDS = {1: "+", -1: "-"}
 
 
@@ -60,7 +61,8 @@ def parse_genbank(lines: Lines, with_genes: bool = True) -> Iterator[AnnotatedSe
     begun: dict[str, int] = {}
     with lines.told_by_look(formats, {"EMBL": "convert it to GenBank first"}):
         for number, whole in _records(lines):
-            text = whole if with_genes else _FEATURES.sub(r"\1", whole)
+            text = _COMMENT.sub("", whole)  # Biopython takes quadratic time for long lines of comments
+            text = text if with_genes else _FEATURES.sub(r"\1", text)
             with lines.at(number):
                 found = _annotated(_parsed(text))
                 said, n = _LENGTH.match(text), len(found.sequence)

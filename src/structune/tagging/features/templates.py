@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -98,13 +98,14 @@ class Token(Template):
     column: str
     offset: int = 0
     pad: bool = field(default=False, kw_only=True)
+    _view: ClassVar[str] = ""  # as the text has it
 
     def __post_init__(self) -> None:
         if not _TOKEN.fullmatch(str(self)):
             raise DataError(f"{str(self)!r} is not a template. Allowed: {_EXPECTED}")
 
     def __str__(self) -> str:
-        return f"{self.column}[{self.offset}]{'.pad' * self.pad}"
+        return f"{self.column}[{self.offset}]{'.pad' * self.pad}{self._view}"
 
     def read(self, corpus: _Corpus) -> Categorical:
         return self.read_token(corpus).compact()
@@ -129,8 +130,7 @@ class Token(Template):
 class Lower(Token):
     """A token in lower case, ``w[0].lower``."""
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}.lower"
+    _view = ".lower"
 
     def view(self, value: str) -> str | None:
         return value.lower()
@@ -144,8 +144,7 @@ class Shape(Token):
     each run of the same symbol is shortened to one: ``DC10-30`` gives ``Xd-d``, ``McDonald`` gives ``XxXx``.
     """
 
-    def __str__(self) -> str:
-        return f"{super().__str__()}.shape"
+    _view = ".shape"
 
     def view(self, value: str) -> str | None:
         symbols = ("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in value)
@@ -303,9 +302,8 @@ def parse_templates(templates: str | Iterable[str | Template]) -> list[Template]
                 continue
             first, last = int(match[1]), int(match[2])
             if first > last:
-                raise DataError(
-                    f"the window {word!r} is empty: its first offset must not be larger than its last"
-                )
+                why = "its first offset must not be larger than its last"
+                raise DataError(f"the window {word!r} is empty: {why}")
             parsed += [parse_template(word.replace(match[0], f"[{k}]")) for k in range(first, last + 1)]
     return list(dict.fromkeys(parsed))
 
@@ -331,25 +329,28 @@ def read_templates(source: Source, columns: Sequence[str]) -> list[Template]:
     """
     lines = Lines(source)
     given = [(number, text) for number, text in lines.filled() if text[0] != "#"]
-    if not any(_COMMAND.search(text) for _, text in given):
-        return parse_templates(text for _, text in given)
-    found, texts, has_transitions = dict[Template, int](), dict[str, int](), False
+    if not given:
+        raise DataError(f"{lines.name}: there are no templates")
+    is_own = not any(re.search(r"%[A-Za-z]\[", text) for _, text in given)
+    found, texts, has_transitions = dict[Template, int](), dict[str, int](), is_own
     for number, line in given:
         with lines.at(number):
+            if is_own:
+                found |= dict.fromkeys(parse_templates(line), number)
+                continue
             text, _, comment = line.partition("#")
             if "%" in comment:
                 raise DataError("'#' begins a comment in Wapiti, but not in CRF++. Use another character")
             if (text := text.rstrip()) in ("B", "b"):
                 has_transitions = True
                 continue
-            template, around = _of_pattern(text, columns), _COMMAND.sub("%x", text.lower())
+            template, around = _of_pattern(text, columns), _COMMAND.sub("%x", f"U{text[1:]}")
             if template in found:
                 warn(f"{lines.name}:{number}: skipped the template, which repeats line {found[template]}")
             elif around in texts:
-                raise DataError(
-                    f"the template shares attributes with line {texts[around]}, as the text around %x is the "
-                    "same. Models do not have this: give each its own name, such as U01: and U02:"
-                )
+                same = f"line {texts[around]}, as the text around %x is the same"
+                way_out = "Models do not have this: give each its own name, such as U01: and U02:"
+                raise DataError(f"the template shares attributes with {same}. {way_out}")
             found.setdefault(template, number)
             texts.setdefault(around, number)
     if not has_transitions:
@@ -360,10 +361,8 @@ def read_templates(source: Source, columns: Sequence[str]) -> list[Template]:
 def _of_pattern(text: str, columns: Sequence[str]) -> Template:
     """The template that a line of CRF++ or Wapiti describes."""
     if text[0] not in "Uu":
-        raise DataError(
-            f"{text!r} is not supported. Allowed: lines that begin with U, and B alone. Models have no "
-            "weights for pairs of an attribute and a transition"
-        )
+        why = "Models have no weights for pairs of an attribute and a transition"
+        raise DataError(f"{text!r} is not supported. Allowed: lines that begin with U, and B alone. {why}")
     parts = list[Token]()
     for command, offset, number, pattern in _COMMAND.findall(text):
         if int(number) >= len(columns):
@@ -455,17 +454,14 @@ class _Corpus:
         name = template.column
         if name not in self.columns:
             found = ", ".join(map(str, self.columns)) or "none"
-            raise DataError(
-                f"the template {str(template)!r} reads the column {name!r}, but the columns are {found}"
-            )
+            told = f"the template {str(template)!r} reads the column {name!r}"
+            raise DataError(f"{told}, but the columns are {found}")
         if name not in self._categoricals:
             given = self.columns[name]
             values = given.tolist() if isinstance(given, np.ndarray) else list(given)
             if len(values) != self.n_tokens:
-                raise DataError(
-                    f"column {name!r} has {len(values):,} values, but the lengths add up to "
-                    f"{self.n_tokens:,} tokens"
-                )
+                told = f"the lengths add up to {self.n_tokens:,} tokens"
+                raise DataError(f"column {name!r} has {len(values):,} values, but {told}")
             try:
                 self._categoricals[name] = Categorical.from_values(values)
             except TypeError:

@@ -46,14 +46,18 @@ from structune.tagging.structure.shard import (
     AttributeWeights,
     ChainShard,
     OpenWeights,
+    boundary_names,
+    check_n_labels,
     check_room,
     feature_table,
     find_keys,
     keep_pairs,
     order_attributes,
+    refuse_empty,
     runs_of_sequences,
     token_costs,
     with_weight,
+    written_names,
     wrong_tokens,
 )
 from structune.tagging.structure.unique_spans import SpanTypes, best_unique
@@ -238,11 +242,7 @@ class Chain(Structure):
         self.labels, self.attributes = list(labels), attributes
         self.transitions, self.boundary = transitions, boundary
         n_labels = len(self.labels)
-        if n_labels > self._most_labels:
-            raise DataError(
-                f"there are {n_labels:,} labels, but at most {self._most_labels:,} are allowed: memory grows "
-                f"with the {self._growth} of their number"
-            )
+        check_n_labels(n_labels, self._most_labels, self._growth)
         self.pairs = AttributeWeights(pair_keys, len(attributes), n_labels)
         self._forbid(as_rules(forbidden))
         sizes = (self.pairs.size, n_labels * boundary, n_labels * boundary, transitions.size)
@@ -251,6 +251,7 @@ class Chain(Structure):
         self._pairs, self._starts, self._ends, self._transitions = (
             slice(int(a), int(b)) for a, b in pairwise(ends)
         )
+        self.n_pairs = self.pairs.size
 
     def _forbid(self, forbidden: Rules) -> None:
         self.forbidden, self.moves = forbidden, allowed_moves(self.labels, forbidden)
@@ -430,15 +431,18 @@ class Chain(Structure):
         return self._transitions.stop
 
     def weight_names(self) -> list[str]:
-        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
+        return written_names(self.state_names(), self.move_names())
+
+    def state_names(self) -> list[tuple[str, str]]:
+        """Attribute and label of each of the first weights."""
         pairs = zip(*np.divmod(self.pairs.keys, self.n_labels), strict=True)
-        bounded = self.labels if self.boundary else ()
-        return [
-            *(f"{self.attributes[a]} : {self.labels[y]}" for a, y in pairs),
-            *(f"(start) -> {y}" for y in bounded),
-            *(f"{y} -> (end)" for y in bounded),
-            *(f"{self.labels[x]} -> {self.labels[y]}" for x, y in edges),
-        ]
+        return [(self.attributes[a], self.labels[y]) for a, y in pairs]
+
+    def move_names(self) -> list[tuple[str | None, str | None]]:
+        """Labels of each of the next weights (from, to); None stands for the start or end."""
+        edges = zip(*np.divmod(self.transitions, self.n_labels), strict=True)
+        moves = [(self.labels[x], self.labels[y]) for x, y in edges]
+        return [*(boundary_names(self.labels) if self.boundary else ()), *moves]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
         """Return the groups of weights: one per template, and the transitions with starts and ends.
@@ -471,8 +475,7 @@ class Chain(Structure):
             forbidden transition; or weights are invalid. The message names the sequence.
         """
         lengths, indptr, columns, values = known_rows(inputs, self.names)
-        if not (lengths > 0).all():
-            raise DataError(f"sequence {np.argmin(lengths > 0)} is empty: at least one token is needed")
+        refuse_empty(lengths)
         offsets = offsets_of(lengths)
         if outputs is None:
             labels, allowed = np.empty(0, np.int64), np.empty((0, self.n_labels), bool)
@@ -687,16 +690,10 @@ class Chain(Structure):
         under = self._under(w, shard, weights, within)
         return ((block, self._posterior(under, block)) for block in self._blocks(shard, self._block_cells))
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: ChainShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: ChainShard, expected: Any, weights: FloatArray, within: bool
     ) -> Array:
         self._check_room(shard, self._tables[1])
-        weights = shard.weights if weights is None else weights
         under = self._under(w, shard, _NOTHING if expected is None else weights, within)
         tokens = None if expected is None else self.pairs.open_counts(expected)
         log_z, left = self._at_once(under, tokens, expected)
@@ -777,24 +774,19 @@ class Chain(Structure):
     ) -> float:
         """Return the probability that tokens ``start, start + 1, ...`` of a sequence have exactly `labels`.
 
-        `sequence` and `start` are counted from 0.
-
-        Raises
-        ------
-        DataError
-            A label is unknown, or the sequence does not have these tokens.
+        `sequence` and `start` are counted from 0. `DataError`: a label is unknown, or there are no such
+        tokens.
         """
         one = shard.take([sequence])
         if not labels or start < 0 or start + len(labels) > one.n_parts:
             raise DataError(
-                f"sequence {sequence} has {one.n_parts:,} tokens: {len(labels):,} labels from token {start} "
-                "on do not fit. Tokens are counted from 0, and at least one label is needed"
+                f"the sequence has {one.n_parts:,} tokens: {len(labels):,} labels from token {start} on do "
+                "not fit. Tokens are counted from 0, and at least one label is needed"
             )
+        if wrong := [label for label in labels if label not in self.labels]:
+            raise DataError(f"unknown label {wrong[0]!r}. Allowed: {self.labels}")
         allowed = np.ones((one.n_parts, self.n_labels), dtype=bool)
-        for i, label in enumerate(labels):
-            if label not in self.labels:
-                raise DataError(f"unknown label {label!r}. Allowed: {self.labels}")
-            allowed[start + i] = np.arange(self.n_labels) == self.labels.index(label)
+        allowed[start : start + len(labels)] = np.eye(self.n_labels)[[*map(self.labels.index, labels)]]
         # P(labels) = Z of the labellings that have them / Z of all.
         restricted = self.log_partition(w, replace(one, allowed=allowed), within=True)
         return float(np.exp(restricted - self.log_partition(w, one))[0])
@@ -847,12 +839,8 @@ class Chain(Structure):
     def best_unique(self, w: FloatArray, shard: ChainShard, spans: SpanTypes, numbers: IntArray) -> IntArray:
         """Return the best labels with at most one span of each type, shape (n_tokens,).
 
-        Labels agree with the shard's partial labels. Errors give the `numbers` of sequences.
-
-        Raises
-        ------
-        DataError
-            A sequence has no such labels, or its best ones take too long to find.
+        Labels agree with the shard's partial labels. `DataError` names a sequence by `numbers`: it has no
+        such labels, or the best ones take too long to find.
         """
         labels = self.best(w, shard, within=True)[0]
         under = self._under(w, shard, within=True)
@@ -869,8 +857,6 @@ class Chain(Structure):
 
         With `within`, labels agree with the shard's partial labels.
         """
-        if n < 1:
-            raise DataError(f"n={n}: expected at least 1")
         self._check_room(shard, 2 * n)
         under, results = self._under(w, shard, within=within), []
         # One sequence at a time: tables grow with n.

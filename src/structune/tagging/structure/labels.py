@@ -501,32 +501,59 @@ def read_segments(
     """
     check_lengths(outputs, lengths)
     flat = [label for sequence in outputs for label in sequence]
-    parts: dict[Any, tuple[str, str]] = {}
+    known: dict[Any, tuple[str, str]] = {}
     for t, label in enumerate(flat):
-        if not isinstance(label, str) or label not in parts:
-            match = SEGMENT.fullmatch(label) if isinstance(label, str) else None
-            if match is None:
+        if not isinstance(label, str) or label not in known:
+            found = split_label(label)
+            if found is None:
                 where = (place or named_place)(*place_of(t, lengths))
                 raise DataError(
                     f"{where}: the label {label!r} is not BIO or BIOES. Allowed: O, B-x, I-x, E-x, S-x, "
                     "where x is a segment type"
                 )
-            parts[label] = (OUTSIDE, OUTSIDE) if match[1] else (match[2], match[3] or "")
-    prefixes, types = [parts[label][0] for label in flat], [parts[label][1] for label in flat]
-    offsets = offsets_of(lengths)
+            known[label] = found
+    parts, offsets = [known[label] for label in flat], offsets_of(lengths)
     firsts = set(offsets.tolist())
-    starts = [
-        t
-        for t, prefix in enumerate(prefixes)
-        if prefix in "OBS" or t in firsts or prefixes[t - 1] in "OES" or types[t - 1] != types[t]
-    ]
+    starts = [t for t, own in enumerate(parts) if t in firsts or not goes_on(parts[t - 1], own)]
     return Segmentation(
         offsets,
         np.array(starts, dtype=np.int64),
         np.array([*starts[1:], len(flat)][: len(starts)], dtype=np.int64),
-        [types[t] for t in starts],
-        scheme_of(parts),
+        [parts[t][1] for t in starts],
+        scheme_of(known),
     )
+
+
+def split_label(label: Any) -> tuple[str, str] | None:
+    """Prefix and type of a BIO or BIOES label, both O for ``O``; None for other labels."""
+    match = SEGMENT.fullmatch(label) if isinstance(label, str) else None
+    return match and ((OUTSIDE, OUTSIDE) if match[1] else (match[2], match[3] or ""))
+
+
+def goes_on(before: tuple[str, str], after: tuple[str, str]) -> bool:
+    """Whether a label, by its parts, is of the same segment as the label before it."""
+    return before[0] in "BI" and after[0] in "IE" and before[1] == after[1]
+
+
+def span_parts(labels: Iterable[Any], is_segments: bool) -> list[tuple[str, Any]]:
+    """As `split_label`; a label that is no segment's goes on with its own type, so runs of it are spans."""
+    found = {label: split_label(label) if is_segments or label == OUTSIDE else None for label in set(labels)}
+    return [found[label] or ("I", label) for label in labels]
+
+
+def joins(parts: Sequence[tuple[str, Any]]) -> BoolArray:
+    """`goes_on` for each label before and each after, shape (n_labels, n_labels)."""
+    numbers = {kind: k for k, (_, kind) in enumerate(parts)}
+    kinds = np.array([numbers[kind] for _, kind in parts])
+    left_open, within = (np.array([prefix in letters for prefix, _ in parts]) for letters in ("BI", "IE"))
+    return np.asarray(left_open[:, None] & within & (kinds[:, None] == kinds))
+
+
+def segment_scheme(labels: Iterable[str]) -> str | None:
+    """Detect the scheme of labels: "bio", "bioes", or None if they do not describe segments."""
+    parts = {label: split_label(label) for label in labels}
+    has_types = any(own and (own[0] == "B" or own[1] not in ("", OUTSIDE)) for own in parts.values())
+    return scheme_of(parts) if has_types and None not in parts.values() else None
 
 
 def scheme_of(labels: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Self
 
 import numpy as np
@@ -35,13 +35,17 @@ from structune.tagging.structure.shard import (
     AttributeWeights,
     OpenWeights,
     SegmentShard,
+    boundary_names,
+    check_n_labels,
     check_room,
     feature_table,
     find_keys,
     keep_pairs,
     order_attributes,
+    refuse_empty,
     runs_of_sequences,
     token_costs,
+    written_names,
     wrong_tokens,
 )
 
@@ -93,11 +97,7 @@ class SemiMarkovChain(Structure):
         self.labels, self.longest, self.attributes = list(labels), longest, attributes
         self.reader, self.boundary = reader, boundary
         n_labels = len(self.labels)
-        if n_labels > _MOST_LABELS:
-            raise DataError(
-                f"there are {n_labels:,} labels, but at most {_MOST_LABELS:,} are allowed: memory grows with "
-                "the square of their number"
-            )
+        check_n_labels(n_labels, _MOST_LABELS)
         if max(int(longest.max()), int(longest.sum())) > _MOST_COLUMNS:  # the sum may overflow
             raise DataError(
                 f"the longest segment has {longest.max():,} tokens, but the longest segments of all "
@@ -122,7 +122,7 @@ class SemiMarkovChain(Structure):
         *parts, self._lengths, self._starts, self._ends, self._transitions = (
             slice(int(a), int(b)) for a, b in pairwise(ends)
         )
-        self._parts = tuple(parts)
+        self._parts, self.n_pairs = tuple(parts), self._starts.start
 
     @classmethod
     def build(
@@ -182,8 +182,7 @@ class SemiMarkovChain(Structure):
         last_names, last, span = _last_names(words), dict[str, int](), dict[str, int]()
         last_pairs, span_pairs = set[int](), set[int]()
         starts, stops = found.starts[inner], found.stops[inner]
-        # Weights are of what occurs: each name gets a number when it is first met, and pairs are keys as
-        # elsewhere.
+        # Weights are of what occurs: each name gets a number when it is first met, and pairs are keys.
         seen = zip(
             stops.tolist(), of_segment[inner].tolist(), reader.attributes(words, starts, stops), strict=True
         )
@@ -224,10 +223,9 @@ class SemiMarkovChain(Structure):
         return self._transitions.stop
 
     def weight_names(self) -> list[str]:
-        ends = [("(start)" if a is None else a, "(end)" if b is None else b) for a, b in self.moves()]
-        return [*(f"{name} : {y}" for name, y in self.states()), *(f"{a} -> {b}" for a, b in ends)]
+        return written_names(self.state_names(), self.move_names())
 
-    def states(self) -> list[tuple[str, str]]:
+    def state_names(self) -> list[tuple[str, str]]:
         """Attribute and label of each of the first weights."""
         names: list[tuple[str, str]] = []
         for table, attributes, labels in zip(
@@ -237,10 +235,9 @@ class SemiMarkovChain(Structure):
             names += [(attributes[a], labels[y]) for a, y in pairs]
         return names + self._length_names
 
-    def moves(self) -> list[tuple[str | None, str | None]]:
+    def move_names(self) -> list[tuple[str | None, str | None]]:
         """Labels of each of the other weights (from, to); None stands for the start or end."""
-        ends = [*((None, y) for y in self.labels), *((y, None) for y in self.labels)]
-        return [*(ends if self.boundary else ()), *((x, y) for x in self.labels for y in self.labels)]
+        return [*(boundary_names(self.labels) if self.boundary else ()), *product(self.labels, repeat=2)]
 
     def groups(self, n_heldout: int | None = None) -> Groups:
         """Return the groups of weights: one per template, and the transitions with starts and ends.
@@ -277,9 +274,7 @@ class SemiMarkovChain(Structure):
             A sequence is empty, or has a wrong number of labels, labels that are not BIO or BIOES, a segment
             that is too long or has an unknown label, or a wrong weight. The message names the sequence.
         """
-        empty = np.flatnonzero(inputs.lengths <= 0)
-        if empty.size:
-            raise DataError(f"sequence {empty[0]} is empty: at least one token is needed")
+        refuse_empty(inputs.lengths)
         offsets = offsets_of(inputs.lengths)
         tags = np.empty(0, np.int64) if outputs is None else self._encode_tags(outputs, inputs.lengths)
         example_weights, read = check_weights(weights, len(inputs)), outputs is None
@@ -319,15 +314,6 @@ class SemiMarkovChain(Structure):
         return other
 
     # --- scores and features ------------------------------------------------------------------------------
-
-    def features(
-        self,
-        shard: SegmentShard,
-        out: FloatArray,
-        weights: FloatArray | None = None,
-        outputs: IntArray | None = None,
-    ) -> None:
-        out += self.feature_rows(shard, outputs).T @ (shard.weights if weights is None else weights)
 
     def feature_rows(self, shard: SegmentShard, outputs: IntArray | None = None) -> scipy.sparse.csr_array:
         tags = self._tags_of(shard, outputs)
@@ -391,8 +377,7 @@ class SemiMarkovChain(Structure):
         )  # fmt: skip
 
     def _open_counts(self, out: Array) -> list[OpenWeights]:
-        tables = zip(self.tables, self._parts, strict=True)
-        return [table.open_counts(out[part]) for table, part in tables]
+        return [table.open_counts(out[part]) for table, part in zip(self.tables, self._parts, strict=True)]
 
     def _close_counts(self, counts: list[OpenWeights]) -> None:
         for table, count in zip(self.tables, counts, strict=True):
@@ -423,17 +408,9 @@ class SemiMarkovChain(Structure):
             out[self._starts] += moves[0]
             out[self._ends] += moves[1]
 
-    def log_partition(
-        self,
-        w: Array,
-        shard: SegmentShard,
-        expected: Array | None = None,
-        weights: FloatArray | None = None,
-        within: bool = False,
+    def _log_partition(
+        self, w: Array, shard: SegmentShard, expected: Any, weights: FloatArray, within: bool
     ) -> Array:
-        if within:
-            raise self._cannot("within")
-        weights = shard.weights if weights is None else weights
         counts = None if expected is None else self._open_counts(expected)
         log_z = np.empty(len(shard), np.result_type(w, np.float64))
         for block in self._blocks(w, shard):
@@ -483,8 +460,6 @@ class SemiMarkovChain(Structure):
 
     def n_best(self, w: FloatArray, shard: SegmentShard, n: int) -> list[tuple[IntArray, FloatArray]]:
         """Return the tags, shape (n_found, length), and scores of the `n` best segmentations per sequence."""
-        if n < 1:
-            raise DataError(f"n={n}: expected at least 1")
         results = []
         for block in self._blocks(w, shard, n_best=n):
             opened = block.opened
@@ -524,16 +499,12 @@ class SemiMarkovChain(Structure):
     ) -> float:
         """Return the probability that tokens ``start:stop`` (from 0) are a segment with the given label.
 
-        Raises
-        ------
-        DataError
-            The label is unknown, or the sequence does not have these tokens.
+        `DataError`: the label is unknown, or there are no such tokens.
         """
         one = shard.take([sequence])
         if not 0 <= start < stop <= one.n_parts:
-            raise DataError(
-                f"sequence {sequence} has {one.n_parts} tokens, so it has no segment from {start} to {stop}"
-            )
+            told = f"it has no segment from {start} to {stop}"
+            raise DataError(f"the sequence has {one.n_parts} tokens, so {told}")
         if label not in self.labels:
             raise DataError(f"unknown label {label!r}. Allowed: {self.labels}")
         y = self.labels.index(label)

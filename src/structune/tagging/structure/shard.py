@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +120,19 @@ def runs_of_sequences(offsets: IntArray, n_tokens: int) -> Iterator[slice]:
         start = max(stop, start + 1)
 
 
+def refuse_empty(lengths: IntArray) -> None:
+    """Raise a `DataError` for the first sequence without tokens."""
+    if not lengths.all():
+        raise DataError(f"sequence {np.argmin(lengths)} is empty: at least one token is needed")
+
+
+def check_n_labels(n: int, most: int, growth: str = "square") -> None:
+    """Refuse more labels than there is memory for."""
+    if n > most:
+        told = f"there are {n:,} labels, but at most {most:,} are allowed"
+        raise DataError(f"{told}: memory grows with the {growth} of their number")
+
+
 def check_room(shard: SequenceShard, bytes_of_token: float, n_labels: int) -> None:
     """Raise an error for a sequence that needs more memory than there is: each is processed as a whole."""
     # No sequence is longer than all together: most calls need no look at each.
@@ -170,6 +183,17 @@ def token_costs(cost: FloatArray, lengths: IntArray, own: IntArray, n_labels: in
 def wrong_tokens(own: IntArray, found: IntArray, starts: IntArray) -> FloatArray:
     """The number of tokens of each sequence that are labeled differently."""
     return np.add.reduceat((own != found).astype(np.float64), starts)
+
+
+def boundary_names(labels: Sequence[str]) -> list[tuple[str | None, str | None]]:
+    """Each label after the start, and before the end; both are None."""
+    return [*((None, y) for y in labels), *((y, None) for y in labels)]
+
+
+def written_names(states: Iterable[tuple[str, str]], moves: Iterable[tuple[Any, Any]]) -> list[str]:
+    """Names of weights."""
+    ends = [("(start)" if a is None else a, "(end)" if b is None else b) for a, b in moves]
+    return [*(f"{name} : {y}" for name, y in states), *(f"{a} -> {b}" for a, b in ends)]
 
 
 def feature_table(entries: list[tuple[Any, ...]], shape: tuple[int, int]) -> scipy.sparse.csr_array:

@@ -16,7 +16,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.structure import FloatArray, IntArray
-from structune.tagging.structure.labels import OUTSIDE, SEGMENT, BoolArray
+from structune.tagging.structure.labels import OUTSIDE, BoolArray, joins, segment_scheme, span_parts
 
 _STEPS, _MOST = 50, 200_000  # of the relaxation, and of the search
 
@@ -43,20 +43,9 @@ class SpanTypes:
 
 
 def span_types(labels: Sequence[str], unique: Any) -> SpanTypes:
-    """The types that `unique` names: segment types of BIO and BIOES labels, or else labels.
-
-    Raises
-    ------
-    DataError
-        There is no such type.
-    """
-    found = [SEGMENT.fullmatch(str(label)) for label in labels]
-    if all(found) and any(m is not None and (m[3] or m[2] == "B") for m in found):
-        prefixes, types = zip(*((m[2] or OUTSIDE, m[3] or "") for m in found if m is not None), strict=True)
-    else:
-        prefixes, types = ("I",) * len(labels), tuple(map(str, labels))
-    known = [kind for kind, prefix in zip(types, prefixes, strict=True) if prefix != OUTSIDE != kind]
-    known = list(dict.fromkeys(known))
+    """The types that `unique` names: segment types of BIO and BIOES labels, or else labels."""
+    parts = span_parts(labels, segment_scheme(labels) is not None)
+    known = list(dict.fromkeys(str(kind) for _, kind in parts if kind != OUTSIDE))
     if isinstance(unique, str) or not isinstance(unique, bool | Sequence | set | frozenset) or not unique:
         raise DataError(f"unique={unique!r}: expected True, or a list of labels or segment types")
     chosen = known if unique is True else list(map(str, unique))
@@ -64,15 +53,9 @@ def span_types(labels: Sequence[str], unique: Any) -> SpanTypes:
         if kind not in known:
             raise DataError(f"unique: the model has no label or segment type {kind!r}. Allowed: {known}")
     numbers = {kind: k for k, kind in enumerate(chosen)}
-    of = np.array(
-        [-1 if p == OUTSIDE else numbers.get(kind, -1) for p, kind in zip(prefixes, types, strict=True)]
-    )
-    # I and E go on with a span of their type that B or I left open; all else begins one.
-    goes_on = [
-        [b in "BI" and a in "IE" and other == kind for a, kind in zip(prefixes, types, strict=True)]
-        for b, other in zip((*prefixes, OUTSIDE), (*types, ""), strict=True)
-    ]
-    return SpanTypes(len(chosen), of, ~np.array(goes_on, dtype=bool) & (of >= 0))
+    of = np.array([numbers.get(str(kind), -1) for _, kind in parts])
+    begins = ~np.vstack((joins(parts), np.zeros(of.size, dtype=bool)))  # the last row: the first labels
+    return SpanTypes(len(chosen), of, begins & (of >= 0))
 
 
 def best_unique(
@@ -104,36 +87,33 @@ def best_unique(
     return found
 
 
+@dataclass
 class _Relaxed:
     """Scores of one sequence in which each span costs the multiplier of its type."""
 
-    def __init__(
-        self,
-        scores: FloatArray,
-        start: FloatArray,
-        moves: FloatArray,
-        end: FloatArray,
-        spans: SpanTypes,
-        multipliers: FloatArray,
-    ) -> None:
-        self.scores, self.start, self.moves, self.end, self.spans = scores, start, moves, end, spans
-        self.multipliers, self.is_done = multipliers, False
-        costs = np.where(spans.opens, np.append(multipliers, 0.0)[spans.of], 0.0)
-        self._start, self._moves = start - costs[-1], moves - costs[:-1, None]
+    scores: FloatArray
+    start: FloatArray
+    moves: FloatArray
+    end: FloatArray
+    spans: SpanTypes
+    multipliers: FloatArray
+    is_done: bool = False  # whether a search has seen all labels
+
+    def __post_init__(self) -> None:
+        costs = np.where(self.spans.opens, np.append(self.multipliers, 0.0)[self.spans.of], 0.0)
+        self._start, self._moves = self.start - costs[-1], self.moves - costs[:-1, None]
         # The best that can follow the state of a token, a context x and a label y: b_t(x, y) = max_z of
         # moves(y, x, z) + score_{t+1}(z) + b_{t+1}(c, z), where the next context c is y, or 0 for order 1.
-        self.after = [end]
-        for row in scores[:0:-1]:
-            self.after.append((self._moves + (row + self._behind(self.after[-1]))[:, None]).max(axis=2).T)
+        self.after = [self.end]
+        for row in self.scores[:0:-1]:
+            after = self.after[-1] if len(self.end) == 1 else self.after[-1][:-1]  # of z behind y
+            self.after.append((self._moves + (row + after)[:, None]).max(axis=2).T)
         self.after.reverse()
-        self.bound = float((self._start + scores[0] + self.after[0][-1]).max() + multipliers.sum())
+        first = self._start + self.scores[0] + self.after[0][-1]
+        self.bound = float(first.max() + self.multipliers.sum())
 
-    def _behind(self, after: FloatArray) -> FloatArray:
-        """What follows each label z behind each label y."""
-        return after if len(after) == 1 else after[:-1]
-
-    def _next(self, t: int, x: int, y: int) -> tuple[int, FloatArray]:
-        """The context of the token after t, and what follows each of its labels."""
+    def _next(self, t: int, y: int) -> tuple[int, FloatArray]:
+        """The context of the token after t, whose label is y, and what follows each of its labels."""
         x = 0 if len(self.end) == 1 else y
         return x, self.after[t + 1][x]
 
@@ -144,29 +124,24 @@ class _Relaxed:
         for t in range(len(self.scores) - 1):
             y = labels[-1]
             move = self._moves[y, x]
-            x, after = self._next(t, x, y)
+            x, after = self._next(t, y)
             labels.append(int((move + self.scores[t + 1] + after).argmax()))
         return np.array(labels)
 
     def search(self) -> IntArray | None:
         """The best labels with unique spans, by A*; None if there are none, or it takes too many steps."""
         spans, n_tokens, order = self.spans, len(self.scores), count()
-        kinds = np.where(spans.of < 0, 0, spans.of)
-        heap: list[Any] = []
+        heap = list[Any]()
 
-        def push(
-            t: int, x: int, before: int, gains: FloatArray, after: FloatArray, used: int, path: Any
-        ) -> None:
+        def push(t: int, x: int, before: int, gains: FloatArray, after: Any, used: int, path: Any) -> None:
             """Add the states of token t with what they may reach: scores so far, and a bound of the rest."""
             for z in np.flatnonzero(gains + after > -np.inf).tolist():
-                now = used
-                if spans.opens[before, z]:
-                    if used >> int(kinds[z]) & 1:
-                        continue
-                    now |= 1 << int(kinds[z])
-                free = sum(u for k, u in enumerate(self.multipliers.tolist()) if not now >> k & 1)
+                kind = 1 << int(spans.of[z]) if spans.opens[before, z] else 0
+                if used & kind:
+                    continue
+                free = sum(u for k, u in enumerate(self.multipliers.tolist()) if not (used | kind) >> k & 1)
                 reach = float(gains[z] + after[z]) + free
-                heappush(heap, (-reach, next(order), t, x, z, float(gains[z]), now, (path, z)))
+                heappush(heap, (-reach, next(order), t, x, z, float(gains[z]), used | kind, (path, z)))
 
         push(0, len(self.end) - 1, spans.of.size, self.start + self.scores[0], self.after[0][-1], 0, None)
         seen = set[tuple[int, int, int, int]]()
@@ -184,7 +159,7 @@ class _Relaxed:
                 heappush(heap, (-gain - self.end[x, y], next(order), n_tokens, x, y, gain, used, path))
                 continue
             move = self.moves[y, x]
-            x, after = self._next(t, x, y)
+            x, after = self._next(t, y)
             push(t + 1, x, y, gain + move + self.scores[t + 1], after, used, path)
         return None
 
