@@ -327,7 +327,7 @@ def learn_tasks(
         ends |= {"executor": run.executor, "monitor": monitor}
         full, root = risks(np.ones(len(shard), bool)), tree.root
         has_choice = tuning is not None or len(grid.factors) * len(grid.gammas) > 1
-        # Regions of a genome are held out one by one; copies of a sequence, with some labels unknown, together.
+        # Regions of a genome are held out one by one, copies of a sequence (with unknown labels) together.
         each, of = np.unique(examples.groups, return_inverse=True)
         if not shard.is_partly_known:
             each, of = np.asarray(examples.groups), np.arange(len(shard))
