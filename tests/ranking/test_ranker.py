@@ -226,7 +226,7 @@ def test_one_query(loss):
     one = X[:8], Y[:8], QUERIES[:8]
     assert quietly(ranker(loss=loss, penalty=1e-3), *one).score(*one) > 0.95
     assert np.isfinite(quietly(ranker(loss=loss, tuning="majorize"), *one).coef_).all()
-    with pytest.raises(DataError, match="cannot split 1 examples"):
+    with pytest.raises(DataError, match="cannot split 1 example:"):
         ranker(loss=loss, tuning="grid").fit(*one)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from numpy.testing import assert_allclose
 
@@ -58,3 +60,12 @@ def test_all_or_no_labels_given():
 def test_refused(given, message):
     with pytest.raises(DataError, match=message):
         fitted(forbidden=[("z", "y")]).predict(X, given=given)
+
+
+def test_unknown_attributes_are_told():
+    tagger = fitted()
+    with pytest.warns(UserWarning, match="knows none of the 60 attributes"):
+        tagger.predict([[["word=a"]] * 60])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tagger.predict([[["word=a"]] * 60 + [["w=a"]]])

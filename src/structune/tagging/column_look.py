@@ -43,6 +43,7 @@ _MOST_WORDS = 3  # of a row of columns whose values may all have a slash or a ba
 _LEAST_COLUMNS = 5  # of an alignment in PHYLIP: less may be the label of a number
 _TEXT = "plain text"
 _LEAST_TAGGED = 5  # tokens, one a line
+_LEAST_IN_TEXT, _MOST_IN_TEXT = 5, 200  # words in each of a few lines without a blank one
 _LEAST_WORDS, _LEAST_LINES = 3, 3  # of a text: words in a line, lines
 _NAMES = {  # of columns, as their headers begin
     *("word", "token", "form", "text", "lemma", "id", "sentence", "sent", "pos", "upos", "xpos", "tag"),
@@ -126,6 +127,12 @@ def layout_of(
     if is_open:
         chosen, kept = _separator(rows, name, None if columns is None else len(columns), preferred)
         layout = replace(layout, separator=chosen, kept=kept)
+        sizes = {len(words_of(row)) for row in rows} if chosen is None and not any(firsts[1:]) else set[int]()
+        if len(sizes) == 1 and max(_LEAST_IN_TEXT, len(rows) + 1) <= min(sizes) < _MOST_IN_TEXT:
+            raise DataError(
+                f"{name} looks like one text per line: lines have {min(sizes)} words each, and none is blank. "
+                f"Write one token per line, and a blank line after each text. For columns use {OPTIONS}"
+            )
     if layout.metadata:
         _check_comments([words_of(row, layout.separator) for row in rows], firsts, name)
     return layout

@@ -755,7 +755,7 @@ def given_templates(text: str, columns: Sequence[str]) -> list[Template]:
     except DataError as error:
         if os.path.isfile(text):
             return read_templates(text, columns)
-        raise DataError(f"{error}, or a file of templates") from None
+        raise DataError(f"{error}. And there is no file of templates with this name") from None
     if os.path.isfile(text):
         raise DataError(f"{text!r} is a template and a file. Rename the file")
     return templates

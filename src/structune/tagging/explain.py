@@ -81,7 +81,7 @@ def explain(tagger: Any, X: Any) -> Explanation:
     chain, w, found = tagger._predicting, tagger.coef_, Explanation()
     rows = known_rows(X, chain.names)
     if rows.lengths.size != 1:
-        raise DataError(f"explain needs one sequence, but there are {rows.lengths.size}")
+        raise DataError(f"explain needs one sequence, such as X[0], but there are {rows.lengths.size}")
     if not rows.lengths[0]:
         return found
     shard = chain.encode(rows)

@@ -230,9 +230,9 @@ def review_sections(found: Review, suspects: Table) -> Iterator[Section]:
     yield tables_section("Scores", *review_tables(found)[:-1])
     yield reliability_section(found.reliability)
     told = (
-        "These labels differ from those that a model predicts that was trained on the other folds. The first "
-        "ones are the most likely errors of annotation; the model is wrong about others. A label that does "
-        "not occur in the other folds has the probability 0."
+        "A model that was trained on the other folds predicts another label here. The first labels are the "
+        "most likely errors of annotation; many others are errors of the model. A label that is not in the "
+        "other folds has the probability 0."
     )
     yield Section("Labels to look at", [Text(told), *tables_section("", suspects).blocks])
     curve = found.curve
@@ -241,5 +241,5 @@ def review_sections(found: Review, suspects: Table) -> Iterator[Section]:
         errors = curve.scores.std(axis=0, ddof=1) / len(curve.scores) ** 0.5
         axes.errorbar(curve.n_sequences, curve.scores.mean(axis=0), errors, fmt="o-", color=ACCENT, ms=4)
 
-    told = "Mean over the folds, with its standard error."
+    told = f"Mean over {len(curve.scores)} folds, with its standard error. The table pools the folds."
     yield Section("Learning curve", [Text(str(curve)), chart(draw, "sequences", curve.measure, told)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError, ModelFileError, warn
 from structune.files.inputs import as_list
 from structune.files.models import Arrays, check_keys, pack_names, unpack_names
 from structune.learning.estimator import ConstrainedEstimator, Encoded
@@ -19,7 +19,7 @@ from structune.learning.parameters import PARTS, Range, check_number, parameters
 from structune.structure import check_weights, offsets_of, place_of, segment_indices
 from structune.tagging.confidence import Span, confidences
 from structune.tagging.explain import Explanation, explain
-from structune.tagging.features.attributes import as_table, known_rows
+from structune.tagging.features.attributes import KnownRows, as_table, known_rows
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import (
@@ -37,6 +37,9 @@ from structune.tagging.token_weights import by_levels, class_weights, token_weig
 
 if TYPE_CHECKING:
     from structune.tagging.structure.second_order import SecondOrderChain
+
+
+_MANY = 50  # attributes of which a model that suits them knows some
 
 
 def chain_class(order: Any) -> type[Chain]:
@@ -257,7 +260,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         """The sequences that have tokens, with the labels that are given, and the lengths of all."""
         self._check_fitted()
         chain = self._predicting
-        rows = known_rows(X, chain.names)
+        rows = self._known_rows(X)
         lengths = rows.lengths
         chain.check_lengths(lengths)  # before empty ones go: errors name a sequence by its number
         if given is None:
@@ -272,6 +275,18 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         allowed = known.rows(slice(None))
         shard = chain.encode(rows.with_tokens())
         return replace(shard, labels=single_labels(allowed), allowed=allowed), lengths
+
+    def _known_rows(self, X: Any) -> KnownRows:
+        """The attributes of the tokens, numbered as in the model; warns if it knows none of many."""
+        names = self._predicting.names
+        rows = known_rows(X, names)
+        if (n := rows.columns.size) >= _MANY and rows.columns.max() < 0:
+            warn(
+                f"the model knows none of the {n:,} attributes of these sequences: its labels are useless. "
+                f"Its own attributes are such as {names.strings[0]!r}. For a model of the command line, "
+                "compute them by structune.tagging.extract with model.extra_['templates']"
+            )
+        return rows
 
     def predict_marginals(self, X: Any, given: Any = None) -> list[list[dict[str, float]]]:
         """Predict the probability of each label at each token, as one dict per token.
@@ -321,7 +336,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
                 spans = span_types(chain.labels, unique)
                 labels = chain.best_unique(self.coef_, shard, spans, np.flatnonzero(lengths))
             return LabelSequences(cut(self._labelled(labels), lengths))
-        rows = known_rows(X, chain.names)
+        rows = self._known_rows(X)
         return LabelSequences(cut(self._labelled(chain._label(self.coef_, rows)), rows.lengths))
 
     def _labelled(self, output: NDArray[np.int64]) -> list[str]:

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.files.text import plural
 from structune.tagging.options import Explaining, Format, Learning, Predicting, Reviewing, Top
 
@@ -204,9 +204,12 @@ class TaggingTask(Task):
 
     def open(self, path: str, options: Any) -> Any:
         from structune.tagging.conll import Reader
-        from structune.tagging.crfsuite import is_crfsuite, read_crfsuite
+        from structune.tagging.crfsuite import is_crfsuite
 
-        model = read_crfsuite(path) if is_crfsuite(path) else super().open(path, options)
+        if is_crfsuite(path):
+            told = "is a model of CRFsuite, which does not contain columns and templates"
+            raise ModelFileError(f"{path} {told}. Open it with structune.tagging.read_crfsuite in Python")
+        model = super().open(path, options)
         Reader.of_header(model.extra_, path)  # or an error
         return model
 

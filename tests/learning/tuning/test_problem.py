@@ -76,7 +76,7 @@ def test_the_seed_decides(splits, example_groups):
     ],
 )
 def test_what_cannot_be_split(n, options):
-    with pytest.raises(DataError, match=f"cannot split {n} examples"):
+    with pytest.raises(DataError, match=f"cannot split {n} example"):
         build(n, **options)
 
 

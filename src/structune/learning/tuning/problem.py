@@ -12,6 +12,7 @@ import numpy as np
 
 from structune.errors import CapabilityError, DataError
 from structune.files.shards import ShardFolder
+from structune.files.text import plural
 from structune.learning.losses import Loss
 from structune.learning.parameters import PARTS, SPLITS, Range, check_number, check_ranges
 from structune.learning.risk import Risk
@@ -226,13 +227,14 @@ def splits_of_examples(n: int, cv: Any, wanted: bool, groups: Any, strata: Any, 
         if cv not in PARTS:
             pairs = _checked(n, pairs, groups)
     except (ValueError, TypeError, IndexError) as error:
-        found, what, least = n, "examples", max(2, cv) if cv in PARTS else 2
+        found, what, least = n, ["example"], max(2, cv) if cv in PARTS else 2
         if groups is not None:
-            found, what = len(set(groups)), "groups of examples"
+            found, what = len(set(groups)), ["group of examples", "groups of examples"]
         reason: Any = error
         if found < least:
-            reason = f"there are {found} {what}, but at least {least} are needed to hold some out"
-        raise DataError(f"cannot split {n:,} examples: {reason}") from None
+            verb, told = "is" if found == 1 else "are", plural(found, *what)
+            reason = f"there {verb} {told}, but at least {least} are needed to hold some out"
+        raise DataError(f"cannot split {plural(n, 'example')}: {reason}") from None
     return None, pairs, digest(*chain.from_iterable(pairs))
 
 
