@@ -301,7 +301,7 @@ def test_separators_and_comments_that_are_none():
 def test_short_texts_are_not_columns(tmp_path):
     path = tmp_path / "texts.txt"
     path.write_text("12 Oak Ave New York\n7 Elm St Los Angeles\n")
-    with pytest.raises(DataError, match=r"one text per line: lines have 5 words each"):
+    with pytest.raises(DataError, match=r"one text per line: all have 5 words"):
         read_conll(path, ("w", "y"))
     assert len(read_conll(path, ("w", "y"), separator=None)) == 1
     path.write_text("the DT B-NP 0 x\ndog NN I-NP 1 x\n\nruns VB B-VP 0 x\n")

@@ -130,7 +130,7 @@ def layout_of(
         sizes = {len(words_of(row)) for row in rows} if chosen is None and not any(firsts[1:]) else set[int]()
         if len(sizes) == 1 and max(_LEAST_IN_TEXT, len(rows) + 1) <= min(sizes) < _MOST_IN_TEXT:
             raise DataError(
-                f"{name} looks like one text per line: lines have {min(sizes)} words each, and none is blank. "
+                f"{name} looks like one text per line: all have {min(sizes)} words, and none is blank. "
                 f"Write one token per line, and a blank line after each text. For columns use {OPTIONS}"
             )
     if layout.metadata:
