@@ -1,5 +1,6 @@
 """SequenceTagger as it comes beside CRFsuite, on what parsers of strings learn from.
 
+    pip install usaddress                   # whose features are used
     python benchmarks/parsers.py            # goes on where it ended
     python benchmarks/parsers.py --quick    # 200 strings of each corpus, a small grid, written nowhere
 

@@ -217,8 +217,8 @@ def sparse_taggers() -> str:
 def parsers() -> str:
     features = {"own": "features of its parser", "default": "default templates"}
     models = {
-        "structune": "structune, `SequenceTagger()`",
-        "structune, O counts half": 'structune, `class_weight={"O": 0.5}`',
+        "structune": "`SequenceTagger()`",
+        "structune, O counts half": '`SequenceTagger(class_weight={"O": 0.5})`',
         "crfsuite, default": "CRFsuite, default",
         "crfsuite, package": "CRFsuite, settings of the package",
         "crfsuite, grid": "CRFsuite, best of a grid",
@@ -231,8 +231,7 @@ def parsers() -> str:
             if row is None:
                 continue
             rows.append([
-                f"{corpus}, {features[kind]}" if not k else "",
-                label,
+                f"{corpus}, {features[kind]}: {label}",
                 f"{100 * row['whole']:.1f}",
                 interval(row["structune_minus"]) if k else "",
                 f"{100 * row['tokens']:.2f}",
@@ -242,8 +241,7 @@ def parsers() -> str:
                 f"{row['bytes'] / 1e6:.2f}",
             ])  # fmt: skip
     header = [
-        "corpus",
-        "program",
+        "corpus, features: program",
         "whole strings right, %",
         "lead of SequenceTagger(), points",
         "tokens right, %",
