@@ -74,7 +74,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:  # of types NumPy lacks
-        raise ModelFileError(f"{path}: not a model file, or damaged ({error})") from None
+        told = f"{path}: not a model file, or damaged ({error}). Commands take the model first, then files"
+        raise ModelFileError(told) from None
     text = meta.get(_HEADER)
     if text is None:
         raise ModelFileError(f"{path}: not a structune model: the safetensors file has no structune header")

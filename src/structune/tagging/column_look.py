@@ -101,7 +101,8 @@ def layout_of(
         if found in ANNOTATED:
             return Layout(annotated=found)
         told = f"{name} looks like {found}, not like a column file with one token per line"
-        raise DataError(f"{told}. If it has columns, use {OPTIONS}")
+        way_out = "Give it with --templates" if "CRF++" in found or "Wapiti" in found else ""
+        raise DataError(f"{told}. {way_out or f'If it has columns, use {OPTIONS}'}")
     separators = (TAB, None) if is_open else (given,)
     rows, firsts = _rows(lines, metadata)
     splits = [[words_of(row, by) for row in rows] for by in separators]
