@@ -165,6 +165,7 @@ class FlatEstimator(FeatureEstimator, BaseEstimator):  # type: ignore[misc]
     # --- folders of shards --------------------------------------------------------------------------------
 
     def _encoded_blocks(self, blocks: Blocks) -> Iterator[tuple[FlatShard, Any]]:
+        """Encode the examples of each block, after a first reading of all for their location."""
         self._location = self._survey(self._checked_blocks(blocks()))
         for examples in self._checked_blocks(blocks()):
             yield self._shard(examples, self._location), examples[3]

@@ -317,7 +317,8 @@ class ColumnLines:
             raise DataError(f"columns={columns!r}: expected a list of distinct names")
         self.tells_comments = False  # which nobody asked to skip
         self.n_columns = 0  # of the last line that was read
-        self.between = list[tuple[int, bytes]]()  # other lines of a block, each with the tokens before it
+        # of CoNLL-U: the other lines of a block, each with the number of tokens before it
+        self.between = list[tuple[int, bytes]]()
         self._skipped, self._head = Counter[str](), b""
         self._pieces = line_blocks(source, _PIECE)
         if encoding is not None:
@@ -413,13 +414,15 @@ class ColumnLines:
                         comment and line.startswith(comment)
                     ):
                         skipped["comment"] += 1
-                        self.between.append((len(lines), line))
+                        if names:
+                            self.between.append((len(lines), line))
                         continue
                     is_blank = not line.strip() or line.startswith(_DOCSTART)
                 if is_numbered and not is_blank:
                     if joint := _JOINT.match(line):
                         skipped[joint[1].decode()] += 1
-                        self.between.append((len(lines), line))
+                        if names:
+                            self.between.append((len(lines), line))
                         continue
                     # Numbers that begin again at 0 or 1 begin a sentence, even without a blank line.
                     found, previous = _FIRST_NUMBER.match(line), number
@@ -427,7 +430,8 @@ class ColumnLines:
                     begins = length > 0 and 0 <= number <= min(previous, 1)
                     skipped["joined"] += begins
                 if length and (is_blank or (begins and names)):
-                    self.between.append((len(lines), b""))
+                    if names:
+                        self.between.append((len(lines), b""))
                     lengths.append(length)
                     length = 0
                     if line_number >= last:
@@ -453,7 +457,8 @@ class ColumnLines:
                 length += 1
             before = line_number
         if length:
-            self.between.append((len(lines), b""))
+            if names:
+                self.between.append((len(lines), b""))
             lengths.append(length)
         self._tell()
         if lengths:
@@ -571,7 +576,7 @@ class Reader:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The columns before the label."""
+        """Names of the input columns: all but the label's."""
         return self.columns[:-1]
 
     def attributes(self, data: ConllData) -> AttributeTable:

@@ -73,7 +73,7 @@ class TaggingTask(Task):
     learns = "to label sequences"
     files = (
         "Column files, also compressed: one token per line, label last, a blank line after each sentence. Or "
-        "JSON with spans (spaCy, Doccano, Label Studio), or XML with fields (parserator)."
+        "JSON with spans (spaCy, Prodigy, Doccano, Label Studio), or XML with fields (parserator)."
     )
     inputs = "Column files, or texts in JSON or XML."
     parts = "tokens"
@@ -345,11 +345,10 @@ def _within_rules(
 
     forbidden, outside = getattr(model, "forbidden", None), getattr(model, "outside", "skip")
     for data in blocks:
+        given = reader.labels(data)
         if not hasattr(model, "forbidden"):  # of segments
-            read_segments(reader.labels(data), data.lengths, data.place)
-        kept, labels = fit_to_rules(
-            reader.labels(data), data.lengths, forbidden, outside, left_out, data.place
-        )
+            read_segments(given, data.lengths, data.place)
+        kept, labels = fit_to_rules(given, data.lengths, forbidden, outside, left_out, data.place)
         yield data, kept, labels
 
 

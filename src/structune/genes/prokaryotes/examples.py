@@ -110,7 +110,7 @@ def _problem(t: Transcript, bases: str, rules: OrfRules) -> str:
 
 
 def _pieces(items: Iterable[_Item], n_bases: int) -> Iterator[_Item]:
-    """Parts of a sequence with some genes each, cut in the middle between items, which come by start."""
+    """Cut a sequence midway between genes into parts with some genes each; items are sorted by start."""
     blocks, cuts, last = list[list[Any]](), list[int](), 0
     for start, end, gene in items:
         if blocks and start <= last:

@@ -206,7 +206,7 @@ class LbfgsCurvatures:
         self.pairs = pairs.under() if pairs else Pairs(scale.size)
 
     def gain(self, slope: FloatArray) -> float:
-        """About twice what is left to gain."""
+        """Estimate twice the decrease of the objective that is still possible, from its slope."""
         return float(np.sum((slope / self._metric) ** 2))
 
     def at(self, w: FloatArray, slope: FloatArray) -> tuple[IntArray, Quadratic]:

@@ -24,7 +24,7 @@ _CHOICE = (set, frozenset, list, tuple)
 _NAME = (str, int, np.integer)
 _BREAKS = ("skip", "trim", "error")
 OUTSIDE = "O"  # the label of tokens that are in no segment: each is one of its own, of one token
-SEGMENT = re.compile(r"(O)|([BIES])(?:-(?!O$)(.+))?")  # no segment is of the type O
+_SEGMENT = re.compile(r"(O)|([BIES])(?:-(?!O$)(.+))?")  # no segment is of the type O
 _MOST_NAMED, _MOST_KEPT = 5, 1000
 
 
@@ -526,7 +526,7 @@ def read_segments(
 
 def split_label(label: Any) -> tuple[str, str] | None:
     """Prefix and type of a BIO or BIOES label, both O for ``O``; None for other labels."""
-    match = SEGMENT.fullmatch(label) if isinstance(label, str) else None
+    match = _SEGMENT.fullmatch(label) if isinstance(label, str) else None
     return match and ((OUTSIDE, OUTSIDE) if match[1] else (match[2], match[3] or ""))
 
 
@@ -576,7 +576,7 @@ def write_labels(types: Sequence[str], lengths: Sequence[int], scheme: str) -> l
 
 
 def label_of(prefix: str, kind: str) -> str:
-    """``B-x`` of ``B`` and ``x``; the prefix alone for segments without a type."""
+    """Join a prefix and a segment type, such as ``B-x``; without a type, the prefix alone."""
     return f"{prefix}-{kind}" if kind else prefix
 
 
