@@ -114,6 +114,15 @@ def test_weights_are_those_of_crfsuite(tmp_path, monkeypatch, params, options):
     assert crf.predict(X) == [model.tag(sequence) for sequence in X]
 
 
+def test_features_with_negative_sums_have_no_weights(tmp_path):
+    pairs = [zip(*each, strict=True) for each in zip(X, Y, strict=True)]
+    tokens = [[token | {"n": -1.0} if k == "Q" else token for token, k in own] for own in pairs]
+    found = CRF(c2=0.5).fit(tokens, Y).state_features_
+    assert found.keys() == theirs(tmp_path / "m", tokens, Y, c2=0.5).info().state_features.keys()
+    assert ("n", "P") in found
+    assert ("n", "Q") not in found
+
+
 @pytest.mark.filterwarnings("ignore::structune.compat.CompatibilityWarning")
 def test_online_algorithms_have_marginals_too():
     for algorithm in ("ap", "arow"):
@@ -194,6 +203,8 @@ def test_a_file_for_the_model(tmp_path, fitted):
     assert CRF(model_filename=path).classes_ is None
     with pytest.raises(NotFittedError):
         check_is_fitted(CRF(model_filename=path))
+    with pytest.raises(NotFittedError, match=r"m\.structune' does not exist"):
+        CRF(model_filename=path).predict(X)
     CRF(c2=0.1, model_filename=path).fit(X, Y)
     check_is_fitted(CRF(model_filename=path))
     assert CRF(model_filename=str(path)).predict(X) == fitted.predict(X)
@@ -226,6 +237,7 @@ def test_more_sequences(tmp_path, from_file):
     assert load(path).classes_ == crf.classes_
     shares = [crf.predict_marginals_single(X[0])[0], crf.partial_fit(X, Y).predict_marginals_single(X[0])[0]]
     assert shares[1]["Z"] < shares[0]["Z"]
+    assert crf.partial_fit(NEW, [[1, "Z"], ["Z", 2]]).classes_ == [1, 2, "P", "Q", "R", "Z"]
 
 
 def test_earlier_sequences_hold_weights_by_their_fisher_information():

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from structune import SequenceTagger
-from structune.compat import CompatibilityWarning, pycrfsuite
+from structune import SegmentTagger, SequenceTagger
+from structune.compat import CRF, CompatibilityWarning, pycrfsuite
 from structune.compat.pycrfsuite._logparser import TrainLogParser
-from structune.errors import CapabilityError, DataError
-from structune.tagging import read_crfsuite, write_crfsuite
+from structune.errors import CapabilityError, DataError, ModelFileError
+from structune.tagging import write_crfsuite
 
 theirs = pytest.importorskip("pycrfsuite")
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "averaged-perceptron", "pa", "passive-aggressive", "arow")
@@ -55,7 +55,7 @@ def test_written_models_are_those_of_crfsuite(tmp_path, params):
     assert weights == pytest.approx(known.state_features, abs=1e-6)
     assert {k: w for k, w in told.transitions.items() if w} == pytest.approx(known.transitions, abs=1e-6)
     # read and written again, with attributes in another order
-    write_crfsuite(read_crfsuite(tmp_path / "a.crf"), tmp_path / "b.crf")
+    write_crfsuite(CRF(model_filename=tmp_path / "a.crf"), tmp_path / "b.crf")
     again = theirs.Tagger()
     again.open(str(tmp_path / "b.crf"))
     assert again.info().state_features == known.state_features
@@ -73,6 +73,12 @@ def test_models_that_crfsuite_does_not_have(tmp_path):
         tagger = SequenceTagger(tuning=None, **({"boundary": False} | options)).fit(X, y)
         with pytest.raises(CapabilityError, match="only models of first order"):
             write_crfsuite(tagger, tmp_path / "a.crf")
+    for cls, labels, told in (
+        (SequenceTagger, [[1, 2]], "must be strings"),
+        (SegmentTagger, y, "no SegmentTagger"),
+    ):
+        with pytest.raises(CapabilityError, match=told):
+            write_crfsuite(cls(tuning=None, boundary=False).fit(X, labels), tmp_path / "a.crf")
 
 
 def test_the_objective_and_the_log(tmp_path):
@@ -217,6 +223,9 @@ def test_taggers_open_and_close(tmp_path):
     assert ("next:c:x", "Vx") in parser.result.state_features
     with pytest.raises(FileNotFoundError):
         tagger.open(tmp_path / "none")
+    with pytest.raises(ModelFileError, match=r"^value: not a model file"):
+        tagger.open_inmemory(b"abc")
+    tagger.open(bytes(tmp_path / "m"))
 
 
 def test_a_program_that_is_not_changed(monkeypatch):

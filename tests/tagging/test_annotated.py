@@ -36,17 +36,26 @@ def task(*annotations):
     return {"id": 1, "data": {"text": TEXT}, "annotations": list(annotations)}
 
 
+def in_html(span):
+    """A result of Label Studio for texts in HTML."""
+    a, b, label = span
+    where = {"start": "/p[1]/text()[1]", "end": "/p[1]/text()[1]", "globalOffsets": {"start": a, "end": b}}
+    return {"type": "hypertextlabels", "value": {**where, "text": TEXT[a:b], "hypertextlabels": [label]}}
+
+
 DICTS = [{"id": 0, "label": c, "start_offset": a, "end_offset": b} for a, b, c in SPANS]
 ENTS = [{"start": a, "end": b, "label": c} for a, b, c in SPANS]
 RECORDS = {
     "spaCy": {"text": TEXT, "entities": SPANS},
     "spaCy pairs": [TEXT, {"entities": SPANS, "cats": {}}],
     "spaCy documents": {"text": TEXT, "ents": ENTS, "spans": {}, "tokens": [{"id": 0}]},
+    "spaCy documents with groups": {"text": TEXT, "ents": ENTS, "spans": {"sc": ENTS[:1]}},
     "Prodigy": {"text": TEXT, "tokens": [{"text": "Ada"}], "spans": ENTS, "answer": "accept"},
     "Doccano": {"id": 1, "text": TEXT, "label": SPANS},
     "Doccano labels": {"text": TEXT, "labels": SPANS[::-1], "Comments": []},
     "Doccano relations": {"text": TEXT, "entities": DICTS, "relations": []},
     "Label Studio": task(results(*SPANS)),
+    "Label Studio, HTML": task({"result": [*map(in_html, SPANS)]}),
     "Label Studio, short": {"text": TEXT, "label": [r["value"] for r in results(*SPANS)["result"]]},
 }
 
@@ -104,14 +113,24 @@ def record(*spans, text="Ada Lo", **more):
     return json.dumps({"text": text, "entities": list(spans), **more})
 
 
-CHOICE = {"result": [*results(*SPANS)["result"], {"value": {"choices": ["good"]}}]}
+CHOICE = {
+    "result": [
+        *results(*SPANS)["result"],
+        {"value": {"choices": ["good"]}},
+        {"value": {"start": 0, "end": 3, "choices": ["a"]}},
+    ]
+}
 TASKS = [task(results([0, 22, "X"], was_cancelled=True), CHOICE, results()), task(), {"data": {"text": " "}}]
 
 
 @pytest.mark.parametrize(
     ("text", "told", "labels"),
     [
-        (json.dumps(TASKS), "skipped 2 records without .* 1 record with several .* ignored 1 result", LABELS),
+        (
+            json.dumps(TASKS),
+            "skipped 2 records without .* 1 record with several .* ignored 2 results",
+            LABELS,
+        ),
         (record(answer="reject") + "\n" + record(), "skipped 1 record without labels, or", ["O", "O"]),
         (record([1, 3, "A"], [4, 5, "B"]), "split tokens at 2 places", ["O", "B-A", "B-B", "O"]),
         (record([0, 4, "A"]), "white space at the ends of 1 span", ["B-A", "O"]),
@@ -139,6 +158,12 @@ def test_what_is_skipped_or_changed_is_told(text, told, labels):
         (record({"start": 0, "end": 3, "labels": ["A", "B"]}), "needs one label"),
         (record({"start": 0, "end": 3, "entity": "A", "value": "x"}), "the span 0-3 (None) needs one label"),
         (record(label=[]), "needs one list of spans"),
+        (json.dumps({"text": "Ada", "ents": [], "spans": {"sc": [{}]}}), "needs one list of spans"),
+        (json.dumps(task({"result": [{"value": {"start": 0, "end": 3, "ner": ["A"]}}]})), "0-3 has no label"),
+        (
+            json.dumps(task({"result": [{"value": {"start": "/p", "end": "/p", "plabels": ["A"]}}]})),
+            "not a span",
+        ),
         (json.dumps({"tokens": ["a"], "tags": []}), ':1: record 1: there is no "text"'),
         (record() + '\n{"text": "a', ":2: read as JSON: Unterminated string"),
         (record() + '\n{"text": "\\ud800", "label": []}', ":2: read as JSON: "),

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from unittest.mock import patch
 
 import pytest
@@ -248,6 +249,14 @@ def test_names_of_columns(names):
     rows = "a\tO\n" if "\t" in names else " ".join(["a", "N", "O"][: len(names.split())]) + "\n"
     with pytest.warns(SkippedLinesWarning, match="skipped 1 header line"):
         assert read(f"{names}\n{rows}{rows}", None).columns["c0"] == ["a", "a"]
+
+
+def test_names_that_are_read_as_tokens():
+    with pytest.warns(UserWarning, match="<input>:2: 'surface ner' looks like names of columns"):
+        assert read("\nsurface ner\na O\nb X\n", None).columns["c0"] == ["surface", "a", "b"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read("Word NN\nprocessors NN\n", None)
 
 
 @pytest.mark.parametrize(

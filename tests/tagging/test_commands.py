@@ -108,7 +108,7 @@ def test_review(files, tmp_path, monkeypatch):
     titles = ["Scores", "Reliability", "Labels to look at", "Learning curve", "How this page was made"]
     assert re.findall("<h2>(.*?)</h2>", page) == titles
     assert "loss='margin' has scores but no probabilities" in fail(
-        "review", tmp_path / "bad.txt", "--loss", "margin", *SMALL
+        "review", files / "train.txt", "--loss", "margin", *SMALL
     )
 
 
@@ -173,6 +173,8 @@ def test_segments(files, tmp_path):
     assert scores["accuracy"] == pytest.approx(np.mean(right))
     assert scores["segments"]["overall"]["f1"] > 0.8
     assert "rank 2" in succeed("predict", path, files / "test.txt", "--nbest", 2)
+    for verb in ("evaluate", "explain"):
+        assert "is needed. Use structune evaluate segments; structune explain is" in fail(verb, path, path)
 
 
 def test_segments_of_bioes_labels(tmp_path):
@@ -424,6 +426,9 @@ def test_what_separates_columns_is_the_same_in_training_and_prediction(tmp_path)
     succeed("predict", model, "-", "--separator", "tab", stdin=two)
     found = succeed("predict", model, "-", "--separator", "whitespace", stdin=two)
     assert found.startswith("New York ")
+    path.write_text("Rome\tB-New York\nis\tO\n")
+    succeed("train", path, "--columns", "w,y", "--model", model, "-q")
+    assert succeed("predict", model, "-", stdin="Rome\tX\n") == "Rome\tX\tB-New York\n\n"
 
 
 def test_comments_and_separators_that_are_given(tmp_path):
@@ -485,6 +490,8 @@ def test_encodings(tmp_path):
     [
         (["--templates", "w[0] nonsense"], "'nonsense'"),
         (["--templates", "lemma[0]"], "reads the column 'lemma', but the columns are w, pos"),
+        (["--columns", "a b,pos,y"], "the column name 'a b' must be without white space"),
+        (["--columns", ",pos,y"], "the column name '' must be"),
         (["--columns", "w,pos", "--forbidden", "bio"], "does not fit the scheme 'bio'"),
     ],
 )

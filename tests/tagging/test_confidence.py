@@ -64,6 +64,16 @@ def test_long_sequences_and_large_scores():
         assert probability == pytest.approx(whole - longer, abs=1e-9)
 
 
+def test_labels_of_no_type_or_of_no_scheme():
+    X = [[["w=a"], ["w=b"], ["w=c"]]]
+    for y, label in (("B I O", "_"), ("B E B", "B")):
+        tagger = SequenceTagger(penalty=0.1).fit(X, [y.split()])
+        assert tagger.predict_spans(X)[0][0].label == label
+    tagger = SequenceTagger(penalty=0.1).fit(X, [["B-x", "I-x", "0"]])
+    with pytest.warns(match="not read as segments: the label '0' is not BIO or BIOES"):
+        tagger.predict_spans(X)
+
+
 def test_margin_models_have_no_probabilities():
     tagger, X = random_tagger(0, loss="margin")
     with pytest.raises(CapabilityError, match="loss='log'"):

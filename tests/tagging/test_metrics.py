@@ -73,6 +73,10 @@ def test_token_scores():
         (["O"], None),
         (["I", "E"], None),  # intron, exon
         (["B-NP", "X"], None),
+        (["E-mail", "S-corp", "I-x"], None),
+        (["B", "E"], None),  # buried, exposed
+        (["B", "E", "O"], "bioes"),
+        (["S-x", "O"], None),
         ([], None),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, KFold
 
-from structune import SequenceTagger
+from structune import SegmentTagger, SequenceTagger
 from structune.errors import CapabilityError, DataError
 from structune.tagging import LearningCurve, review
 from structune.tagging.structure.labels import ForbiddenLabelsWarning
@@ -87,9 +87,14 @@ def test_rules_and_weights_of_labels_that_a_fold_lacks():
 def test_spans_are_of_one_kind_in_all_folds():
     y = [["B-x", "I-x", "O"], ["O", "B-x", "I-x"]] * 6
     y[5] = ["B-x", "I-x", "other"]  # so no labels are segments, also where a fold lacks this one
-    found = review(SequenceTagger(penalty=0.1), [[[f"w={k}"] for k in labels] for labels in y], y, cv=4)
+    X = [[[f"w={k}"] for k in labels] for labels in y]
+    with pytest.warns(match=r"not read as segments: the label 'other' \(1 token\)"):
+        found = review(SequenceTagger(penalty=0.1), X, y, cv=4)
     assert found.reliability["tokens"].summary()[1] == pytest.approx(35 / 36)
     assert found.reliability["runs of equal labels"].summary()[1] == 1.0
+    y[5][2] = "O"
+    found = review(SegmentTagger(penalty=0.1), X, y, cv=4)
+    assert (found.curve.measure, found.suspects) == ("F1 of segments", [])
 
 
 @pytest.mark.parametrize(

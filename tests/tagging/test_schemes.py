@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import structune
-from commands import run, succeed
+from commands import fail, run, succeed
 from structune.tagging.schemes import SCHEMES, converted, detect_scheme, pairs_of
 
 
@@ -99,6 +99,47 @@ def test_files_of_different_schemes_are_told_or_refused(tmp_path):
     assert "those of" in (told := run("train", paths["IOB1"], paths["BILOU"], *given).stderr)
     assert f"{paths['BILOU']} are BILOU. Convert them to one" in told
     told = run("train", paths["BIO"], "--test", paths["BILOU"], *given).stderr
-    assert f"{paths['BILOU']}: the labels are BILOU, unlike in training. Convert them to BIOES" in told
+    assert f"{paths['BILOU']}: the labels are BILOU, unlike in training. Convert them to BIO\n" in told
     told = run("train", paths["BIO"], paths["IOB1"], "--test", paths["IOB1"], *given).stderr
     assert told == f"structune: {paths['IOB1']}: the labels are IOB1 and are converted to BIO\n"
+    bioes, io = column_file(tmp_path / "BIOES", "BIOES"), tmp_path / "IO"
+    io.write_text("a I-X\nb I-X\nc O\n")
+    mixed = f"those of {paths['BIO']} are BIO and those of {bioes} are BIOES. Convert them to one"
+    assert mixed in run("train", paths["BIO"], bioes, *given).stderr
+    assert "BIO and those of" in fail("train", paths["BIO"], paths["BILOU"], *given)
+    assert "IO and those of" in run("train", io, paths["BIO"], *given).stderr
+    succeed("train", paths["BIO"], *given)
+    for path, scheme in ((bioes, "BIOES"), (io, "IO")):
+        told = f"{path}: the labels are {scheme}, unlike in training. Convert them to BIO\n"
+        assert told in run("evaluate", tmp_path / "m", path).stderr
+    assert run("evaluate", tmp_path / "m", paths["BIO"]).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a B-x\nb E-x\n\nc B-x\n", "the labels are BIOES, but a segment ends with 'B-x'. Check"),
+        ("a B-x\nb L-x\nc B-x\nd O\n", "the labels are BILOU, but a segment ends with 'B-x'. Check"),
+        ("a B-x\nb O\nc I-x\n", "the labels are BIO, but a segment begins with 'I-x'. Check"),
+        ("a B-x\nb I-x\nc 0\n", "the labels are not read as segments: the label '0'"),
+        ("a O\nb O\n", "all labels are 'O': nothing can be learned. Choose the columns with --columns"),
+        ("a B\nb E\n\nc E\n", ""),
+    ],
+)
+def test_broken_and_mixed_labels_are_told(tmp_path, text, told):
+    (tmp_path / "a.txt").write_text(text)
+    for verb, *more in (("train", "--penalty", 1, "-q", "-m", tmp_path / "m"), ("shard", tmp_path / "s")):
+        said = run(verb, tmp_path / "a.txt", *more).stderr
+        assert told in said
+        assert "label" in told or not said
+
+
+def test_labels_that_are_not_read_as_segments_are_told_by_all_commands(tmp_path):
+    path, model = tmp_path / "a.txt", tmp_path / "m"
+    path.write_text("a B-x\nb I-x\nc 0\n\n" * 6)
+    given = [path, "--penalty", 1, "-q", "--templates", "w[0]"]
+    told = "the labels are not read as segments: the label '0' (6 tokens) is not BIO or BIOES"
+    for verb, *args in (("train", *given, "-m", model), ("evaluate", model, path), ("review", *given)):
+        assert run(verb, *args).stderr == f"structune: {told}\n"
+    path.write_text("a E-x\nb O\n\n" * 3)
+    assert "such as 'E-x' are read" in run("train", "segments", *given, "-m", model).stderr

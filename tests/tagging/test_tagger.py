@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from structune import SequenceTagger
+import structune
+from structune import SegmentTagger, SequenceTagger
 from structune.errors import DataError, StructuneError
 from structune.learning.losses import LogLoss
 from structune.learning.risk import Risk
@@ -133,6 +134,20 @@ def test_scikit_learn_splits_tables_and_arrays(form):
     found = cross_val_score(tagger(), table if form == "table" else arrays, y, cv=3)
     items = [[{f"x={j}": v for j, v in enumerate(row)} for row in array.tolist()] for array in arrays]
     assert_allclose(found, cross_val_score(tagger(), items, y, cv=3))
+
+
+@pytest.mark.parametrize("cls", [SequenceTagger, SegmentTagger])
+def test_arrays_are_as_wide_as_in_training(cls, tmp_path):
+    wide, y = [np.eye(3, 8)] * 4, [["B-x", "I-x", "O"]] * 4
+    cls(penalty=1.0, tuning=None).fit(wide, y).save(tmp_path / "m")
+    model = structune.load(tmp_path / "m")
+    for X in (wide, (sp.csr_array(np.eye(3, 8)), [3]), [], AttributeTable.from_csr(np.eye(1), [1], ["x=0"])):
+        model.predict(X)
+    for n in (5, 9):
+        narrow = np.eye(3, n)
+        for X in ([narrow], (narrow, [3]), (sp.csr_array(narrow), [3]), AttributeTable.from_csr(narrow, [3])):
+            with pytest.raises(DataError, match=f"X has {n} columns, but the model was trained on 8"):
+                model.predict_marginals(X)
 
 
 def test_a_fit_without_tuning_imports_no_scikit_learn():
@@ -353,10 +368,11 @@ def test_score(model):
     assert model.score(X, Y) == 1.0
     assert model.score(X, wrong) == pytest.approx(8 / 10)
     assert model.score(X, wrong, sample_weight=[1, 0, 0, 0]) == pytest.approx(2 / 3)
+    assert model.score(X, [["D", None, "X"], [{"D", "V"}, ["V", "N"]], *Y[2:]]) == pytest.approx(8 / 9)
     with pytest.raises(DataError, match="y has labels for 3 sequences, but X has 4"):
         model.score(X, Y[:3])
     with pytest.raises(DataError, match="sequence 1 has 1 label, but 2 tokens"):
         model.score(X, [Y[0], ["D"], *Y[2:]])
-    for nothing in (([], []), (X, Y, [0, 0, 0, 0])):
-        with pytest.raises(DataError, match="none has tokens and a weight > 0"):
+    for nothing in (([], []), (X, Y, [0, 0, 0, 0]), (X, [[None] * len(y) for y in Y])):
+        with pytest.raises(DataError, match="none has labels and a weight > 0"):
             model.score(*nothing)

@@ -171,9 +171,10 @@ class CRF(Parameters):
 
         It minimizes the negative log-likelihood of these sequences + the sum of
         ``c1 * |w - v| + (c2 + h / 2) * (w - v)^2`` over the weights w. v is the weight before, 0 if it is
-        new. h is the Fisher information of all earlier sequences about this weight. So well-known weights
-        change little, and those of attributes that these sequences lack do not change. A `fit` to all
-        sequences together is a little more accurate. Without a model, it is a `fit`.
+        new. h approximates the Fisher information of all earlier sequences about this weight, as if tokens
+        were independent, at the weights after each fit. ``2 * c2 + h`` is rounded to two digits. So
+        well-known weights change little, and those of attributes that these sequences lack do not change. A
+        `fit` to all sequences together is a little more accurate. Without a model, it is a `fit`.
 
         Model files do not contain h: for a model from a file, it is 0. Pickles contain it.
 
@@ -222,12 +223,12 @@ class CRF(Parameters):
         return self
 
     def _encoded(self, tagger: SequenceTagger, table: AttributeTable, labels: list[list[Any]]) -> Encoded:
-        """The examples, with weights for what occurs `min_freq` times."""
+        """The examples, with weights for what occurs `min_freq` times; as in CRFsuite at least 0."""
         examples = tagger._encode_training(table, labels)
-        if self.min_freq:
+        if self.min_freq or (table.values is not None and table.values.min(initial=0.0) < 0.0):
             counts = np.zeros(examples.structure.n_weights)
             examples.structure.features(examples.shard, counts)
-            chain, _ = examples.structure.keep(counts >= self.min_freq)
+            chain, _ = examples.structure.keep(counts >= (self.min_freq or 0.0))
             examples = replace(examples, structure=chain, shard=chain.encode(table, labels))
         return examples
 
@@ -290,6 +291,11 @@ class CRF(Parameters):
     def _known(self) -> Tagger:
         """The model; `NotFittedError` without one."""
         if self.tagger_ is None:
+            if self.model_filename is not None:
+                from sklearn.exceptions import NotFittedError
+
+                told = f"the file {str(self.model_filename)!r} does not exist"
+                raise NotFittedError(f"this CRF is not fitted, and {told}. Call fit, or name another file")
             self._check_fitted()  # which raises
         assert self.tagger_ is not None
         return self.tagger_

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structune.errors import DataError
+from structune.errors import DataError, ModelFileError
 from structune.files.inputs import as_list
 from structune.files.models import check_class
 from structune.files.text import plural
@@ -160,8 +160,9 @@ class Tagger:
             raise DataError("no model is open: call open with the path of a model file")
         return self._model
 
-    def open(self, name: str | os.PathLike[str]) -> closing[Tagger]:
+    def open(self, name: str | bytes | os.PathLike[str]) -> closing[Tagger]:
         """Load a model file of structune or CRFsuite; the result closes it at the end of a ``with`` block."""
+        name = os.fsdecode(name)
         self._model = check_class(load_either(name), SequenceTagger, name, "a sequence tagger")
         self.set([])
         return closing(self)
@@ -171,7 +172,10 @@ class Tagger:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model")
             path.write_bytes(value)
-            return self.open(path)
+            try:
+                return self.open(path)
+            except ModelFileError as error:
+                raise ModelFileError(str(error).replace(str(path), "value")) from None
 
     def close(self) -> None:
         """Close the model."""

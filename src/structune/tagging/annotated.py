@@ -154,6 +154,9 @@ def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[s
     if isinstance(record, list) and len(record) == 2 and isinstance(record[1], dict):  # of spaCy
         record = {**record[1], "text": record[0]}
     record = record if isinstance(record, dict) else {}
+    groups = record.get("spans")  # of spaCy: further spans, by the names of their groups
+    if isinstance(groups, dict) and (record.get("ents") or not any(groups.values())):
+        record = {**record, "spans": None}
     found = [record[key] for key in _KEYS if record.get(key) not in (None, {})]
     if record.get("answer") in ("reject", "ignore"):  # of Prodigy
         found = []
@@ -171,8 +174,11 @@ def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[s
     if len(found) > 1 or not isinstance(found[0], list):
         raise DataError(f"a record needs one list of {SPANS}")
     spans = [_span(given, text) for given in found[0]]
-    counts["others"] += spans.count(None)
-    ordered = sorted({*filter(None, spans)})
+    ordered = sorted({span for span in spans if span and span[2]})
+    counts["others"] += sum(not (span and span[2]) for span in spans)
+    places = {span[:2] for span in ordered}
+    if bare := next((span for span in spans if span and span[:2] not in places), None):
+        raise DataError(f"the span {bare[0]}-{bare[1]} has no label: no key of its result ends in 'labels'")
     for (a, b, one), (c, d, other) in pairwise(ordered):
         if c < b:
             both = f"the spans {a}-{b} ({one}) and {c}-{d} ({other})"
@@ -182,21 +188,28 @@ def _read_record(record: Any, has_labels: bool, counts: Counter[str]) -> tuple[s
 
 
 def _span(given: Any, text: str) -> Span | None:
-    """The start, end and label of a span, however it is written; None for what is no label of text."""
-    covered = None
+    """The start, end and label of a span, however it is written; None for what is no label of text.
+
+    A result of Label Studio that says something else of a span, such as a choice, has an empty label.
+    """
+    covered, is_bare = None, False
     if isinstance(given, dict):
         value = given.get("value")  # of Label Studio, whose results may be choices and relations
         found = value if isinstance(value, dict) else given
-        label = found.get("label", found.get("labels"))
-        if "from_id" in given or (label is None and found is value):
+        label = found.get("label", next((found[key] for key in found if key.endswith("labels")), None))
+        is_bare = label is None and found is value
+        if "from_id" in given or (is_bare and "start" not in found):
             return None
         label, covered = label[0] if isinstance(label, list) and len(label) == 1 else label, found.get("text")
-        given = [*(found.get(key, found.get(f"{key}_offset")) for key in ("start", "end")), label]
+        where = found.get("globalOffsets")  # for texts in HTML, in which start and end are paths
+        where = where if isinstance(where, dict) else found
+        given = [*(where.get(key, found.get(f"{key}_offset")) for key in ("start", "end")), label]
     if not isinstance(given, list) or len(given) != 3 or not all(type(at) is int for at in given[:2]):
         raise DataError(f"{shown(str(given))} is not a span. Give a start, an end and a label")
     start, end, label = given
     place = f"the span {start}-{end} ({label})"
-    if not isinstance(label, str) or label in ("", "O") or " ".join(label.split()) != label:
+    is_label = isinstance(label, str) and label not in ("", "O") and " ".join(label.split()) == label
+    if not (is_label or is_bare):
         raise DataError(f"{place} needs one label: a text that is not O, without line breaks")
     if not (0 <= start < end <= len(text) and text[start:end].strip()):
         size = plural(len(text), "character")
@@ -205,7 +218,7 @@ def _span(given: Any, text: str) -> Span | None:
     if isinstance(covered, str) and covered.replace("\\n", " ").split() != text[start:end].split():
         wrong = f"covers {shown(text[start:end])}, but its text is {shown(covered)}"
         raise DataError(f"{place} {wrong}. Offsets must count characters (code points) from 0")
-    return start, end, label
+    return start, end, label or ""
 
 
 # --- tokens -------------------------------------------------------------------------------------------------

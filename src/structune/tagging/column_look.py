@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.looks_like import HEAD, looks_like
 from structune.tagging.annotated import ANNOTATED, OPTIONS
 
@@ -115,6 +115,10 @@ def layout_of(
         _check_sentence_column(rows, header, name)
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
+    elif rows and rows[0][0] != "#" and any(any(_known_names(found)) for found in splits):
+        place = f"{name}:{_LINE.split(head).index(rows[0]) + 1}"
+        told = f"{rows[0]!r} looks like names of columns, but is read as a token. Remove the line"
+        warn(f"{place}: {told}, or use names such as word, pos and label")
     kept = None if is_open else given or "whitespace"
     layout = Layout(given, mark, metadata, header=header, even=is_open, kept=kept)
     # A first column of numbers tells CoNLL-U, and files like it, from those whose tokens are numbers.
@@ -247,7 +251,7 @@ def _separator(
         raise DataError(f"{name}: the file has no tabs, but the training data have. {told}")
     # Tabs and white space read the same: no other look can find another.
     if all(t[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
-        return TAB, None
+        return TAB, TAB if preferred == TAB else None
     if all(_unpadded(t)[:n] == w[:n] for t, w in zip(tabs, words, strict=True)):
         return None, "whitespace"
     # What separates columns gives each line the same number of them. If both do or none, the training data
@@ -292,11 +296,20 @@ def is_blank(line: str) -> bool:
 
 def is_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row has names of columns: known ones, the last of which is no label elsewhere."""
-    names = [re.split("[ _-]", name.strip("#\"' ").lower())[0] for name in rows[0]] if len(rows) > 1 else []
-    known = _NAMES if len(names) > 1 else {"word", "token"}
-    are_known = all(name in known or name.removesuffix("s") in known for name in names)
-    is_tag = len(names) == 2 and rows[0][1] in ("NE", "MISC")  # of a first token such as "Text"
-    return bool(names) and are_known and not is_tag and all(row[-1:] != rows[0][-1:] for row in rows[1:])
+    known = _known_names(rows)
+    return bool(known) and all(known)
+
+
+def _known_names(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Which fields of the first row are known names of columns; none if its last is a label elsewhere."""
+    first, *others = rows or [[]]
+    is_tag = len(first) == 2 and first[1] in ("NE", "MISC")  # of a first token such as "Text"
+    is_row = len(first) == 1 and " " in first[0]  # which this separator does not split
+    if not others or is_tag or is_row or any(row[-1:] == first[-1:] for row in others):
+        return []
+    names = (re.split("[ _-]", name.strip("#\"' ").lower())[0] for name in first)
+    known = _NAMES if len(first) > 1 else {"word", "token"}
+    return [name in known or name.removesuffix("s") in known for name in names]
 
 
 class _Head:

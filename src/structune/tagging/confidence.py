@@ -13,12 +13,13 @@ import numpy as np
 from structune.structure import FloatArray, IntArray
 from structune.tagging.kernels import log_domain
 from structune.tagging.structure.chain import Chain
-from structune.tagging.structure.labels import OUTSIDE, BoolArray, goes_on, joins, segment_scheme, span_parts
+from structune.tagging.structure.labels import OUTSIDE, BoolArray, goes_on, joins, span_parts, told_scheme
 
 if TYPE_CHECKING:
     from structune.html_reports import Section
 
 _N_BINS = 10  # of probabilities
+_NO_TYPE = "_"  # of segments whose labels are B and I alone, as seqeval has it
 
 
 class Span(NamedTuple):
@@ -66,19 +67,21 @@ def spans_of_labels(labels: Sequence[Any], is_segments: bool) -> list[tuple[Any,
     parts = span_parts(labels, is_segments)
     starts = [t for t, own in enumerate(parts) if not t or not goes_on(parts[t - 1], own)]
     ends = pairwise([*starts, len(labels)])
-    return [(parts[a][1], a, b) for a, b in ends if labels[a] != OUTSIDE]
+    return [(parts[a][1] or _NO_TYPE, a, b) for a, b in ends if labels[a] != OUTSIDE]
 
 
 def _spans_of_segments(model: Any, shard: Any) -> Callable[[int, IntArray], list[Span]]:
     p = partial(model.chain_.segment_probability, model.coef_, shard)
-    return lambda s, tags: [Span(k, a, b, p(s, a, b, k)) for k, a, b in model._read(tags) if k != OUTSIDE]
+    return lambda s, tags: [
+        Span(k or _NO_TYPE, a, b, p(s, a, b, k)) for k, a, b in model._read(tags) if k != OUTSIDE
+    ]
 
 
 def _spans_of_chain(
     chain: Chain, w: FloatArray, shard: Any, is_segments: bool | None
 ) -> Callable[[int, IntArray], list[Span]]:
     if is_segments is None:
-        is_segments = segment_scheme(chain.labels) is not None
+        is_segments = told_scheme(chain.labels) is not None
     apart = ~joins(span_parts(chain.labels, is_segments))  # labels side by side that are not of one span
 
     def spans(s: int, best: IntArray) -> list[Span]:

@@ -35,7 +35,7 @@ from structune.tagging.features.templates import (
     text_templates,
 )
 from structune.tagging.label_predictions import cut
-from structune.tagging.schemes import SCHEMES, Pairs, converted, detect_scheme, pairs_of
+from structune.tagging.schemes import SCHEMES, Pairs, common_scheme, converted, pairs_of
 
 if TYPE_CHECKING:
     from structune.tagging.options import Format, Learning
@@ -597,7 +597,7 @@ class Reader:
         """Read a file with a label column in blocks of sentences."""
         read = self._open(source, self.columns, reading)
         _places(self.columns, read)  # or an error
-        return self._told(read.blocks(_n_lines(TOKEN)), read, has_labels=True)
+        return self._told(read.blocks(_n_lines(TOKEN)), read)
 
     def read_inputs(self, source: Any, reading: Format, token: int = TOKEN) -> Iterator[ConllData]:
         """Read a file with all its columns; `token` is the memory of a token, in bytes."""
@@ -606,17 +606,9 @@ class Reader:
             read.columns = [self.columns[0]]  # labels may be wrong, or cut tokens
         return self._told(self._renamed(read, _n_lines(token)), read)
 
-    def _told(
-        self, blocks: Iterable[ConllData], read: ColumnLines, has_labels: bool = False
-    ) -> Iterator[ConllData]:
-        """The same blocks, and warnings of empty values, another scheme, and columns that are not read."""
-        pairs = Pairs()
-        for data in _told_empty(blocks, self.inputs):
-            pairs |= pairs_of(self.labels(data) if has_labels else [])
-            yield data
-        if scheme := detect_scheme(pairs):
-            told = f"the labels are {scheme}, unlike in training"
-            warn(f"{read.name}: {told}. Convert them to {SCHEMES[scheme]}")
+    def _told(self, blocks: Iterable[ConllData], read: ColumnLines) -> Iterator[ConllData]:
+        """The same blocks, and warnings of empty values and columns that are not read."""
+        yield from _told_empty(blocks, self.inputs)
         if not read.layout.names and read.n_columns > len(self.columns):
             told = f"The first {len(self.columns)} are read as {', '.join(self.columns)}, as in training"
             warn(f"{read.name} has {read.n_columns} columns. {told}; the others are ignored")
@@ -679,15 +671,11 @@ def read_training(
         pairs[data.name] |= pairs_of(reader.labels(data))
         if n_lines == ALL:
             kept.append(data)
-    found = {scheme: name for name, each in pairs.items() if (scheme := detect_scheme(each))}
-    if not found and (scheme := detect_scheme(Pairs().union(*pairs.values()))):
-        found = {scheme: paths[0]}  # no file alone tells it
-    if len(found) > 1:
-        told = " and ".join(f"those of {name} are {scheme}" for scheme, name in found.items())
-        raise DataError(f"files must have labels of one scheme, but {told}. Convert them to one")
-    for scheme, name in found.items():
-        warn(f"{name}: the labels are {scheme} and are converted to {SCHEMES[scheme]}")
+    if scheme := common_scheme(pairs):
         reader = replace(reader, scheme=scheme)
+    if len(labels := {label for each in pairs.values() for label, _ in each} - {None}) == 1:
+        told = f"all labels are {labels.pop()!r}: nothing can be learned"
+        warn(f"{told}. Choose the columns with --columns, the label last")
     return reader, iter(kept) if n_lines == ALL else again(), again
 
 

@@ -64,7 +64,7 @@ def read_crfsuite(path: str | os.PathLike[str]) -> SequenceTagger:
 
 
 def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None:
-    """Save a tagger in the format of CRFsuite, which programs in other languages read.
+    """Save a tagger, or a `structune.compat.CRF`, in the format of CRFsuite, which other programs read.
 
     Attributes keep their names: CRFsuite calls ``{"word": "the"}`` ``word:the``, and structune ``word=the``,
     unless `structune.compat` trained the model. Weights of zero are not written.
@@ -75,15 +75,18 @@ def write_crfsuite(tagger: SequenceTagger, path: str | os.PathLike[str]) -> None
         The model is of second order, forbids transitions, or has weights of starts and ends. Train with
         ``boundary=False``. Or a name is not a string that UTF-8 can encode, or has a NUL character.
     """
-    tagger._check_fitted()
-    chain = tagger.chain_
+    model: Any = getattr(getattr(tagger, "tagger_", tagger), "model", tagger)  # a `structune.compat.CRF`'s
+    if not isinstance(model, SequenceTagger) and hasattr(model, "coef_"):
+        raise CapabilityError(f"CRFsuite has no {type(model).__name__}. Train a SequenceTagger")
+    model._check_fitted()
+    chain = model.chain_
     labels, attributes = (list(map(_bytes_of, names)) for names in (chain.labels, chain.attributes))
-    if type(chain) is not Chain or chain.boundary or tagger.forbidden is not None:
+    if type(chain) is not Chain or chain.boundary or model.forbidden is not None:
         raise CapabilityError(
             "CRFsuite's format has only models of first order without forbidden transitions and without "
             "weights of starts and ends. Train with order=1, forbidden=None and boundary=False"
         )
-    weights, n_labels, n_attributes = tagger.coef_, len(labels), len(attributes)
+    weights, n_labels, n_attributes = model.coef_, len(labels), len(attributes)
     features = np.empty(weights.size, _FEATURE)
     keys = np.concatenate([chain.pairs.keys, chain.transitions])
     features["is_transition"] = np.arange(weights.size) >= chain.pairs.size
@@ -118,7 +121,8 @@ def _bytes_of(name: Any) -> bytes:
     if isinstance(name, str) and "\0" not in name:
         with suppress(UnicodeEncodeError):
             return name.encode(errors="surrogateescape")
-    raise CapabilityError(f"CRFsuite cannot read the name {name!r}: names must be UTF-8 without NUL")
+    told = "names must be strings, in UTF-8 without NUL"
+    raise CapabilityError(f"CRFsuite cannot read the name {name!r}: {told}")
 
 
 def _references(magic: bytes, n: int, n_places: int, sources: Array, numbers: IntArray, start: int) -> bytes:

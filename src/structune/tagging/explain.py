@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.errors import DataError
-from structune.tagging.features.attributes import known_rows
 from structune.tagging.structure.shard import find_keys
 
 _HEADER = ("token", "label", "probability", "runner-up", "its probability", "difference", "contributions")
@@ -79,7 +78,7 @@ def explain(tagger: Any, X: Any) -> Explanation:
     """Explain the predicted labels of the one sequence in `X`."""
     tagger._check_fitted()
     chain, w, found = tagger._predicting, tagger.coef_, Explanation()
-    rows = known_rows(X, chain.names)
+    rows = tagger._known_rows(X)
     if rows.lengths.size != 1:
         raise DataError(f"explain needs one sequence, such as X[0], but there are {rows.lengths.size}")
     if not rows.lengths[0]:

@@ -45,6 +45,7 @@ class LabelPredictions(StructuredEstimator):
     """
 
     classes_: list[str]  # labels of the structure's marginals
+    n_columns_: int | None = None
 
     @abstractmethod
     def _keep_chain(self, chain: Any) -> None:

@@ -13,7 +13,7 @@ from structune.html_reports.page import Block, Fold, Section, Text, Tokens, make
 from structune.html_reports.pictures import Probabilities
 from structune.plots.figure import shortened
 from structune.tagging.confidence import spans_of_labels
-from structune.tagging.structure.labels import OUTSIDE, segment_scheme
+from structune.tagging.structure.labels import OUTSIDE, told_scheme
 
 Words = Sequence[Sequence[str]]
 Labelling = tuple[Sequence[str], float]  # labels of a sentence, and their probability
@@ -30,7 +30,7 @@ class LabelReport(Predictions):
 
     def __init__(self, model: Any) -> None:
         self.has_probabilities: bool = model.has_probabilities
-        self._scheme = segment_scheme(model.classes_)
+        self._scheme = told_scheme(model.classes_)
         self._n_sentences, self._counts, self._types = 0, Counter[str](), Counter[str]()
         self._sums, self._probabilities = defaultdict[str, float](float), Probabilities()
         self._unsure, self._segments = list[tuple[Any, ...]](), list[Sequence[str]]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,13 +21,14 @@ from structune.tagging.confidence import Reliability, confidences, reliabilities
 from structune.tagging.features.attributes import as_table
 from structune.tagging.metrics import segment_scores, token_scores
 from structune.tagging.scores import TaggingScores
+from structune.tagging.segment_tagger import SegmentTagger
 from structune.tagging.structure.labels import (
     LeftOut,
     as_rules,
     check_lengths,
     fit_to_rules,
     named_place,
-    segment_scheme,
+    told_scheme,
 )
 from structune.tagging.structure.shard import refuse_empty
 from structune.tagging.tagger import SequenceTagger
@@ -108,7 +110,7 @@ class Review:
     curve: LearningCurve
 
 
-def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any = 5) -> Review:
+def review(tagger: SequenceTagger | SegmentTagger, X: Any, y: Any, groups: Any = None, cv: Any = 5) -> Review:
     """Cross-validate a tagger on its own training data, to find wrong labels and to see if more data help.
 
     Each fold trains models on 20, 40, 60, 80 and 100% of its training part, and tunes each of them unless
@@ -117,7 +119,7 @@ def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any =
 
     Parameters
     ----------
-    tagger : SequenceTagger
+    tagger : SequenceTagger or SegmentTagger
         Tagger with its parameters; it is not changed. It needs the log loss.
     X, y
         Sequences and their complete labels, as for `SequenceTagger.fit`.
@@ -143,8 +145,10 @@ def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any =
         if not isinstance(label, str | int | np.integer):
             raise DataError(f"{named_place(s, t)}: the label is {label!r}. A review needs complete labels")
     refuse_empty(table.lengths)
-    left_out, rules, weights = LeftOut(), as_rules(tagger.forbidden), tagger.class_weight
-    kept, labels = fit_to_rules(y, table.lengths, rules, tagger.outside, left_out)
+    # segment taggers have no rules and weights of labels
+    rules, weights = as_rules(getattr(tagger, "forbidden", None)), getattr(tagger, "class_weight", None)
+    left_out = LeftOut()
+    kept, labels = fit_to_rules(y, table.lengths, rules, getattr(tagger, "outside", "skip"), left_out)
     left_out.report(rules)
     known = dict(zip(kept.tolist(), labels, strict=True))  # to learn from
     units = np.arange(len(table))
@@ -157,7 +161,7 @@ def review(tagger: SequenceTagger, X: Any, y: Any, groups: Any = None, cv: Any =
     _, splits, _ = splits_of_examples(len(table), cv, True, groups, None, tagger.random_state)
     if len(splits) < 2 or sorted(s for _, test in splits for s in test.tolist()) != [*range(len(table))]:
         raise DataError(f"cv={cv!r}: each sequence must be held out exactly once, in two folds at least")
-    is_segments = segment_scheme(label for own in y for label in own) is not None
+    is_segments = told_scheme(Counter(label for own in y for label in own)) is not None
     found, rows, rng = dict[int, Any](), dict[int, Any](), np.random.default_rng(tagger.random_state)
     scores, sizes = np.empty((2, len(splits), len(_SHARES)))
     for fold, (train, test) in enumerate(splits):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+
+from structune.errors import DataError, warn
+from structune.tagging.structure.labels import fits, segment_scheme
 
 _LETTERS = {"BILOU": {"L": "E", "U": "S"}, "BMES": {"M": "I", "W": "S"}}
 SCHEMES = {"IOB1": "BIO", **dict.fromkeys(_LETTERS, "BIOES")}  # and what each is converted to
@@ -11,8 +14,8 @@ Pairs = set[tuple[str | None, str]]  # labels, and those that they follow; none 
 
 
 def pairs_of(sentences: Iterable[Sequence[str]]) -> Pairs:
-    """The pairs of neighboring labels that occur."""
-    return set(chain.from_iterable(zip((None, *labels), labels, strict=False) for labels in sentences))
+    """The pairs of neighboring labels that occur; the end counts as O."""
+    return set(chain.from_iterable(zip((None, *labels), (*labels, "O"), strict=True) for labels in sentences))
 
 
 def detect_scheme(pairs: Pairs) -> str | None:
@@ -32,6 +35,50 @@ def detect_scheme(pairs: Pairs) -> str | None:
         are_whole = all((before in ("B", "M")) == (label in ("M", "E")) for before, label in pairs)
         return "BMES" if are_typed or are_whole else None
     return None
+
+
+def scheme_name(pairs: Pairs) -> str | None:
+    """One of `SCHEMES`, BIO, BIOES, or IO, which may be IOB1; None for labels of no segments."""
+    labels = {label for label, _ in pairs if label is not None}
+    known = segment_scheme(labels)
+    has_starts = known == "bioes" or any(label[0] == "B" for label in labels)
+    return detect_scheme(pairs) or (known and (known.upper() if has_starts else "IO"))
+
+
+def common_scheme(files: Mapping[str, Pairs]) -> str | None:
+    """The one of `SCHEMES` that the labels of some files have, of which it warns, or None.
+
+    Warns of broken segments, and if some files are BIO and others BIOES; `DataError` for other mixtures.
+    """
+    names = {file: scheme for file, pairs in files.items() if (scheme := scheme_name(pairs))}
+    found = {scheme: file for file, scheme in names.items()}
+    if not found.keys() & SCHEMES and (scheme := detect_scheme(Pairs().union(*files.values()))):
+        found = {scheme: next(iter(files))}  # no file alone tells it
+    known = found.keys() & SCHEMES
+    same = {"IO": "BIO"} | SCHEMES if known else {}  # after they are converted
+    if len(known) > 1 or len({same.get(scheme, scheme) for scheme in found}) > 1:
+        told = " and ".join(f"those of {file} are {scheme}" for scheme, file in found.items())
+        told = f"files must have labels of one scheme, but {told}. Convert them to one"
+        if known:
+            raise DataError(told)
+        warn(told)
+    for file, scheme in names.items() if "IOB1" not in known else ():
+        if how := _broken(files[file], scheme):
+            warn(f"{file}: the labels are {scheme}, but a segment {how}. Check that all are of one scheme")
+    for scheme in known:
+        warn(f"{found[scheme]}: the labels are {scheme} and are converted to {SCHEMES[scheme]}")
+    return next(iter(known), None)
+
+
+def _broken(pairs: Pairs, scheme: str) -> str:
+    """How labels break their scheme; an empty text if they do not."""
+    letters, rule = _LETTERS.get(scheme, {}), SCHEMES.get(scheme, scheme).lower()
+    for before, label in sorted(pairs, key=str) if scheme != "IO" else ():
+        parts = [(each or "O").partition("-")[::2] for each in (before, label)]
+        own = [(letters.get(prefix, prefix), kind) for prefix, kind in parts]
+        if not fits(own[0], own[1], rule):
+            return f"begins with {label!r}" if own[1][0] in "IE" else f"ends with {before!r}"
+    return ""
 
 
 def converted(sentences: Sequence[Sequence[str]], scheme: str) -> list[list[str]]:

@@ -21,6 +21,8 @@ from structune.tagging.conll import ConllData, Reader
 from structune.tagging.crfsuite import load_either
 from structune.tagging.explain import explain
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
+from structune.tagging.schemes import Pairs, pairs_of, scheme_name
+from structune.tagging.structure.labels import told_scheme
 from structune.tagging.tagger import SequenceTagger
 
 if TYPE_CHECKING:
@@ -50,11 +52,19 @@ class TaggingScores:
     def of_blocks(cls, model: Any, blocks: Iterable[tuple[Reader, ConllData]]) -> Self:
         """Compare predictions with labels."""
         tokens, true, predicted, blocks = [], [], [], list(blocks)
+        pairs = defaultdict[str, Pairs](set)  # of each file
         for reader, data in blocks:
             tokens += data.sentences(reader.columns[0])
-            true += reader.labels(data)
+            true += (labels := reader.labels(data))
+            pairs[data.name] |= pairs_of(labels)
             predicted += model.predict(reader.attributes(data))
-        _tell_unknown(model.classes_, {*chain.from_iterable(true)})
+        counts = Counter(chain.from_iterable(true))
+        told_scheme(dict.fromkeys(model.classes_, 0) | counts)
+        _tell_unknown(model.classes_, {*counts})
+        known = scheme_name(pairs_of([label] for label in model.classes_))
+        for name, each in pairs.items():
+            if known and (scheme := scheme_name(each)) not in (None, known):
+                warn(f"{name}: the labels are {scheme}, unlike in training. Convert them to {known}")
         return cls.of((tokens, true, predicted), model, blocks)
 
     @classmethod

@@ -8,15 +8,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structune.errors import DataError, ModelFileError
+from structune.errors import DataError, ModelFileError, warn
 from structune.files.models import Arrays, check_array, check_keys, pack_names, unpack_names
 from structune.learning.estimator import Encoded
 from structune.learning.parameters import Range, check_number, parameters
 from structune.structure import IntArray, check_weights
-from structune.tagging.features.attributes import as_table
+from structune.tagging.features.attributes import as_table, n_unnamed
 from structune.tagging.features.segments import SegmentFunction, SegmentReader, check_gazetteers, forgotten
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
-from structune.tagging.structure.labels import OUTSIDE, label_of, scheme_of, tags_of, write_labels
+from structune.tagging.structure.labels import (
+    OUTSIDE,
+    label_of,
+    scheme_of,
+    segment_scheme,
+    tags_of,
+    write_labels,
+)
 from structune.tagging.structure.semi_markov import SemiMarkovChain
 from structune.tagging.structure.shard import SegmentShard
 
@@ -60,6 +67,8 @@ class SegmentTagger(LabelPredictions):
         Structure of the model: labels, attributes, and which weights there are.
     scheme_ : {"bio", "bioes"}
         Scheme of the labels in training, and so of predictions.
+    n_columns_ : int or None
+        Number of columns of the arrays or the matrix in training, which predictions need, too; else None.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`.
 
@@ -122,8 +131,12 @@ class SegmentTagger(LabelPredictions):
         chain = SemiMarkovChain.build(
             table, y, max_length=self.max_length, boundary=self.boundary, reader=reader
         )
-        scheme = scheme_of(label for labels in y for label in labels)
-        return Encoded(chain, chain.encode(table, y, sample_weight), groups, {"scheme_": scheme})
+        known = {label for labels in y for label in labels}
+        if segment_scheme(known) is None and (others := known - {OUTSIDE}):
+            told = f"labels such as {min(others)!r} are read as segments"
+            warn(f"{told}. If they are others, use a SequenceTagger")
+        attributes = {"scheme_": scheme_of(known), "n_columns_": n_unnamed(table)}
+        return Encoded(chain, chain.encode(table, y, sample_weight), groups, attributes)
 
     def _keep_encoded(self, examples: Encoded) -> None:
         super()._keep_encoded(examples)
@@ -147,7 +160,8 @@ class SegmentTagger(LabelPredictions):
     def _encode(self, X: Any) -> tuple[SegmentShard, IntArray]:
         """The sequences that have tokens, and the lengths of all."""
         self._check_fitted()
-        table = as_table(X)  # with attributes that are not known, too: words that gazetteers have
+        # with attributes that are not known, too: words that gazetteers have
+        table = as_table(X, self.n_columns_)
         self._update_reader()
         full = table.lengths > 0
         return self.chain_.encode(table if full.all() else table.take(full)), table.lengths
@@ -243,6 +257,7 @@ class SegmentTagger(LabelPredictions):
             "gazetteers": {name: sorted(entries) for name, entries in reader.gazetteers.items()},
             "has_function": reader.function is not None,
             "scheme": self.scheme_,
+            **({"n_columns": self.n_columns_} if self.n_columns_ else {}),
         }
         arrays = {"longest": chain.longest}
         for name, attributes, table in zip(_TABLES, chain.attributes, chain.tables, strict=True):
@@ -281,5 +296,6 @@ class SegmentTagger(LabelPredictions):
         tagger._unpack_fit(chain.n_weights, header, arrays)
         tagger.set_params(boundary=chain.boundary, gazetteers=reader.gazetteers or None)
         tagger.scheme_ = "bioes" if header["scheme"] == "bioes" else "bio"
+        tagger.n_columns_ = header.get("n_columns")
         tagger._keep_chain(chain)
         return tagger

@@ -19,7 +19,7 @@ from structune.learning.parameters import PARTS, Range, check_number, parameters
 from structune.structure import check_weights, offsets_of, place_of, segment_indices
 from structune.tagging.confidence import Span, confidences
 from structune.tagging.explain import Explanation, explain
-from structune.tagging.features.attributes import KnownRows, as_table, known_rows
+from structune.tagging.features.attributes import KnownRows, as_table, known_rows, n_unnamed
 from structune.tagging.label_predictions import LabelPredictions, LabelSequences, cut
 from structune.tagging.structure.chain import Chain
 from structune.tagging.structure.labels import (
@@ -27,6 +27,7 @@ from structune.tagging.structure.labels import (
     Rules,
     as_rules,
     check_lengths,
+    choices,
     encode_labels,
     fit_to_rules,
     single_labels,
@@ -91,6 +92,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         Structure of the model: labels, attributes, and which weights there are.
     skipped_ : list of (int, str)
         Index and reason of each training sequence that was skipped, for at most the first 1000.
+    n_columns_ : int or None
+        Number of columns of the arrays or the matrix in training, which predictions need, too; else None.
     penalty_, l1_, group_names_, group_sizes_, history_, status_, passes_, extra_
         Attributes of every fitted estimator: see `structune.learning.StructuredEstimator`. With
         `constraints`, also those of `structune.learning.estimator.ConstrainedEstimator`.
@@ -152,6 +155,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
 
     def _encode_training(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Encoded:
         table, needs_whole = as_table(X), isinstance(self._make_loss(), MaximumLoss)
+        n_columns = n_unnamed(table)
         self._keep_rules()
         if needs_whole and self.outside == "trim" and self.forbidden is not None:
             raise DataError(
@@ -193,7 +197,8 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             bounds = np.searchsorted(numbers, np.arange(n + 1))
             pairs = splits_of_examples(n, self.cv, True, groups, None, self.random_state)[1]
             splits = [[segment_indices(bounds, part) for part in pair] for pair in pairs]
-        return Encoded(chain, shard, own_groups, {"skipped_": left_out.skipped}, splits)
+        known = {"skipped_": left_out.skipped, "n_columns_": n_columns}
+        return Encoded(chain, shard, own_groups, known, splits)
 
     def _keep_encoded(self, examples: Encoded) -> None:
         super()._keep_encoded(examples)
@@ -279,7 +284,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
     def _known_rows(self, X: Any) -> KnownRows:
         """The attributes of the tokens, numbered as in the model; warns if it knows none of many."""
         names = self._predicting.names
-        rows = known_rows(X, names)
+        rows = known_rows(X, names, n_columns=self.n_columns_)
         if (n := rows.columns.size) >= _MANY and rows.columns.max() < 0:
             warn(
                 f"the model knows none of the {n:,} attributes of these sequences: its labels are useless. "
@@ -358,16 +363,20 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         return self._predicting.segment_probability(self.coef_, shard, k, start, labels)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of tokens with the correct label; labels unknown to the model count as wrong."""
+        """Return the share of tokens with the correct label; labels unknown to the model count as wrong.
+
+        Tokens whose label in `y` is None are left out. A set or list holds the labels that count as correct.
+        """
         predicted = self.predict(X)
         lengths = np.array([len(labels) for labels in predicted], dtype=np.int64)
         check_lengths(y, lengths)
         weights = check_weights(sample_weight, lengths.size)
         # A label that the model does not know is never predicted, so it counts as wrong.
-        right = [sum(a == b for a, b in zip(p, t, strict=True)) for p, t in zip(predicted, y, strict=True)]
-        total = float(weights @ lengths)
+        pairs = [list(zip(p, map(choices, t), strict=True)) for p, t in zip(predicted, y, strict=True)]
+        right = [sum(a in known for a, known in own) for own in pairs]
+        total = float(weights @ [sum(known != () for _, known in own) for own in pairs])
         if not total:
-            raise DataError(f"cannot score {lengths.size} sequences: none has tokens and a weight > 0")
+            raise DataError(f"cannot score {lengths.size} sequences: none has labels and a weight > 0")
         return float(weights @ right) / total
 
     def predict_spans(self, X: Any) -> list[list[Span]]:
@@ -397,6 +406,7 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
             "boundary": chain.boundary,
             "forbidden": chain.forbidden,
             "skipped": self.skipped_,
+            **({"n_columns": self.n_columns_} if self.n_columns_ else {}),
         }
         arrays = {"pair_keys": chain.pairs.keys, **chain.move_keys}
         return header, arrays | pack_names("attribute", chain.attributes)
@@ -428,4 +438,5 @@ class SequenceTagger(LabelPredictions, ConstrainedEstimator):
         tagger.set_params(boundary=chain.boundary, forbidden=chain.forbidden, order=chain.order)
         tagger._keep_chain(chain)
         tagger.skipped_ = [(int(s), str(reason)) for s, reason in header["skipped"]]
+        tagger.n_columns_ = header.get("n_columns")
         return tagger

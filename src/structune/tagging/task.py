@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -154,9 +155,13 @@ class TaggingTask(Task):
     # --- learning -----------------------------------------------------------------------------------------
 
     def read(self, files: Sequence[str], learning: Learning, model: Any) -> Examples:
+        from structune.tagging.structure.labels import told_scheme
+
         reader, parts, data, table = _read_training(files, learning, model)
         labels = [y for _, _, known in parts for y in known]
-        told = _sizes(len(data), data.n_tokens, len(set(chain.from_iterable(labels))))
+        counts = Counter(filter(None, chain.from_iterable(labels)))  # some may be unknown
+        told_scheme(counts)
+        told = _sizes(len(data), data.n_tokens, len(counts))
         return Examples((table, labels), [("data", told)], header=reader.header())
 
     def read_shards(self, folder: ShardFolder) -> Examples:
@@ -173,7 +178,7 @@ class TaggingTask(Task):
         from structune.cli.terminal import Progress
         from structune.tagging.conll import read_training
         from structune.tagging.structure.chain import Chain
-        from structune.tagging.structure.labels import LeftOut
+        from structune.tagging.structure.labels import LeftOut, told_scheme
         from structune.tagging.tagger import chain_class
 
         reader, blocks, again = read_training(files, learning, _LINES)
@@ -192,6 +197,7 @@ class TaggingTask(Task):
             chains = [make.merge(chains, states=model.states, transitions="all")]
         left_out.report(model.forbidden)
         (structure,) = chains
+        told_scheme(structure.labels)
         for table, labels in examples("shards", again(), LeftOut()):
             writer.add(structure.encode(table, labels))
         tagger = model.with_structure(structure)
@@ -203,13 +209,21 @@ class TaggingTask(Task):
     # --- use ----------------------------------------------------------------------------------------------
 
     def open(self, path: str, options: Any) -> Any:
+        from structune.files.models import kind_in_file
+        from structune.kinds import kind_of_place
         from structune.tagging.conll import Reader
         from structune.tagging.crfsuite import is_crfsuite
 
         if is_crfsuite(path):
             told = "is a model of CRFsuite, which does not contain columns and templates"
             raise ModelFileError(f"{path} {told}. Open it with structune.tagging.read_crfsuite in Python")
-        model = super().open(path, options)
+        try:
+            model = super().open(path, options)
+        except ModelFileError as error:
+            if (kind := kind_in_file(path)) in (None, kind_of_place(self.estimator).word):
+                raise
+            told = f"Use structune evaluate {kind}; structune explain is for taggers only"
+            raise ModelFileError(f"{error}. {told}") from None
         Reader.of_header(model.extra_, path)  # or an error
         return model
 

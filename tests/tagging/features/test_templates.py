@@ -272,6 +272,8 @@ def test_patterns_of_wapiti(pattern, found):
     [
         ("U1:%x[0,0]\nB1:%x[0,0]", ":2: 'B1:%x[0,0]' is not supported"),
         ("U1:%x[0,0]\n\n*", ":3: '*' is not supported"),
+        ("B\n*", ":2: '*' is not supported. Allowed: lines that begin with U, and B alone"),
+        ("B", ": there are no templates with %x"),
         ("U1:%x[0,0]\nU2:", ":2: 'U2:' is not a template"),
         ("U1:%x[0,0]\nU2:%x[@1,0]", ":2: 'U2:%x[@1,0]' is not a template"),
         ("U1:%x[0,0]/%y[0,0]", ":1: 'U1:%x[0,0]/%y[0,0]' is not a template"),

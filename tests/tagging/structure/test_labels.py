@@ -1,5 +1,7 @@
 """Labels as arrays, and the rules of which may follow which, read off whole label sequences."""
 
+from collections import Counter
+from contextlib import nullcontext
 from itertools import product
 
 import numpy as np
@@ -15,6 +17,7 @@ from structune.tagging.structure.labels import (
     encode_labels,
     possible_lengths,
     read_segments,
+    told_scheme,
     write_labels,
 )
 
@@ -30,6 +33,22 @@ def test_sets_of_labels(choice):
     assert labelling.is_partly_known
     assert labelling.labels.tolist() == [-1, 1, -1]
     assert labelling.allowed.tolist() == [[True, False, True], [False, True, False], [True, True, True]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ("B-x I-x O 0 0", r"the label '0' \(2 tokens\) is not BIO or BIOES"),
+        ("B-x 0", "the label '0'"),
+        ("B I O o", "the label 'o'"),
+        ("B-x I-x L-x U-x O 0", "'L-x' .*, 'U-x' .*, '0' .* are not"),
+        ("B-x I-x E-mail", "the label 'E-mail'"),
+        *(("DET NOUN I O", ""), ("B E G H I S T", ""), ("B E X", ""), ("B-cell T-cell NK-cell PLT", "")),
+    ],
+)
+def test_labels_among_those_of_segments_are_told(labels, told):
+    with pytest.warns(match=told) if told else nullcontext():
+        assert told_scheme(Counter(labels.split())) is None
 
 
 def test_arrays_of_numbers():

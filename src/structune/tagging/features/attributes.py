@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from structune.errors import DataError
 from structune.files.inputs import as_list
+from structune.files.text import plural
 from structune.structure import FloatArray, IntArray, offsets_of, place_of, segment_indices
 from structune.tagging.features.strings import Names, Numbers, Strings
 
@@ -289,7 +290,7 @@ class AttributeTable:
             The lengths or the names do not fit the matrix, or a value is not finite.
         """
         matrix = scipy.sparse.csr_array(matrix)
-        names = [f"x={j}" for j in range(matrix.shape[1])] if names is None else list(names)
+        names = _Unnamed(f"x={j}" for j in range(matrix.shape[1])) if names is None else list(names)
         if len(names) != matrix.shape[1]:
             raise DataError(f"there are {len(names):,} attribute names, but {matrix.shape[1]:,} columns")
         if len(set(names)) != len(names):
@@ -366,6 +367,15 @@ class AttributeTable:
         return self.take(sequences)
 
 
+class _Unnamed(list[str]):
+    """Names of the columns of an array, which are only numbered."""
+
+
+def n_unnamed(table: AttributeTable) -> int | None:
+    """The number of columns of a table of arrays, the same in training and prediction; None for others."""
+    return len(table.names) if isinstance(table.names, _Unnamed) else None
+
+
 class KnownRows(NamedTuple):
     """Attributes of tokens by their numbers among known names, -1 for others (CSR, one row a token)."""
 
@@ -414,32 +424,43 @@ def table_of_rows(parts: Sequence[KnownRows], names: Names) -> AttributeTable:
     return AttributeTable(lengths, indptr, columns, _unless_ones(np.concatenate(values)), names.strings)
 
 
-def as_table(X: Any) -> AttributeTable:
-    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table."""
-    table = _table_of(X)
+def as_table(X: Any, n_columns: int | None = None) -> AttributeTable:
+    """Any of the forms of input that `SequenceTagger.fit` takes, as an attribute table.
+
+    `n_columns` is the number of columns of arrays in training, if `X` must have as many.
+    """
+    table = _table_of(X, n_columns)
     return table_of_items(as_list(X, "sequences")) if table is None else table
 
 
-def _table_of(X: Any) -> AttributeTable | None:
+def _table_of(X: Any, n_columns: int | None) -> AttributeTable | None:
     """The table of input that is no list of lists of tokens."""
-    if isinstance(X, AttributeTable):
-        return X
     is_pair = isinstance(X, tuple) and len(X) == 2 and not is_matrix(X[1])
-    if is_pair and (hasattr(X[0], "tocsr") or is_matrix(X[0])):
-        return AttributeTable.from_csr(*X)
-    if isinstance(X, Sequence | np.ndarray) and any(map(is_matrix, X)):
-        return AttributeTable.from_arrays(X)
-    return None
+    if isinstance(X, AttributeTable):
+        table = X
+    elif is_pair and (hasattr(X[0], "tocsr") or is_matrix(X[0])):
+        table = AttributeTable.from_csr(*X)
+    elif isinstance(X, Sequence | np.ndarray) and any(map(is_matrix, X)):
+        table = AttributeTable.from_arrays(X)
+    else:
+        return None
+    n = n_unnamed(table)
+    if n is not None and table.n_tokens and n_columns not in (None, n):
+        raise DataError(f"X has {plural(n, 'column')}, but the model was trained on {n_columns}")
+    return table
 
 
-def known_rows(X: Any, names: Names, join: str = "=", plain: Plain | None = None) -> KnownRows:
+def known_rows(
+    X: Any, names: Names, join: str = "=", plain: Plain | None = None, n_columns: int | None = None
+) -> KnownRows:
     """The attributes of any of these forms of input by their numbers among `names`, -1 for others.
 
-    Numbers that are not finite are refused, as in tables, but not those of attributes without a name here.
+    `n_columns` is as for `as_table`. Numbers that are not finite are refused, as in tables, but not those of
+    attributes without a name here.
     """
     if isinstance(X, KnownRows):
         return X
-    table = None if type(X) is list and set(map(type, X)) == {list} else _table_of(X)
+    table = None if type(X) is list and set(map(type, X)) == {list} else _table_of(X, n_columns)
     if table is not None:
         columns = names.find(Strings.of(table.names))[table.indices]
         return KnownRows(table.lengths, table.indptr, columns, table.values)

@@ -331,7 +331,7 @@ def read_templates(source: Source, columns: Sequence[str]) -> list[Template]:
     given = [(number, text) for number, text in lines.filled() if text[0] != "#"]
     if not given:
         raise DataError(f"{lines.name}: there are no templates")
-    is_own = not any(re.search(r"%[A-Za-z]\[", text) for _, text in given)
+    is_own = not any(re.search(r"%[A-Za-z]\[|^[Bb*]\Z", text) for _, text in given)
     found, texts, has_transitions = dict[Template, int](), dict[str, int](), is_own
     for number, line in given:
         with lines.at(number):
@@ -353,6 +353,8 @@ def read_templates(source: Source, columns: Sequence[str]) -> list[Template]:
                 raise DataError(f"the template shares attributes with {same}. {way_out}")
             found.setdefault(template, number)
             texts.setdefault(around, number)
+    if not found:
+        raise DataError(f"{lines.name}: there are no templates with %x, which read tokens")
     if not has_transitions:
         warn(f"{lines.name} has no line B, but models always have weights of transitions between labels")
     return list(found)
@@ -361,8 +363,8 @@ def read_templates(source: Source, columns: Sequence[str]) -> list[Template]:
 def _of_pattern(text: str, columns: Sequence[str]) -> Template:
     """The template that a line of CRF++ or Wapiti describes."""
     if text[0] not in "Uu":
-        why = "Models have no weights for pairs of an attribute and a transition"
-        raise DataError(f"{text!r} is not supported. Allowed: lines that begin with U, and B alone. {why}")
+        why = ". Models have no weights for pairs of an attribute and a transition" * ("%" in text)
+        raise DataError(f"{text!r} is not supported. Allowed: lines that begin with U, and B alone{why}")
     parts = list[Token]()
     for command, offset, number, pattern in _COMMAND.findall(text):
         if int(number) >= len(columns):
@@ -484,10 +486,13 @@ def symbol_templates(symbol: str = "w", tags: Sequence[str] = ()) -> list[Templa
     Raises
     ------
     DataError
-        `tags` is a string.
+        `tags` is a string, or a name cannot be that of a column.
     """
     if isinstance(tags, str):
         raise DataError(f"tags={tags!r}: expected a list of columns")
+    for name in (symbol, *tags):
+        if not re.fullmatch(_COLUMN, name):
+            raise DataError(f"the column name {name!r} must be without white space and , = | [ ]")
     columns = [_WORDS.format(symbol), *(_TAGS.format(tag) for tag in tags)]
     return parse_templates([*columns, "__BOS__ __EOS__"])
 

@@ -371,7 +371,7 @@ class Chain(Structure):
         if any((c.boundary, c.forbidden) != (first.boundary, first.forbidden) for c in chains):
             told = "chains with different boundary weights or forbidden transitions cannot be merged"
             raise DataError(told)
-        labels = sorted({label for c in chains for label in c.labels})
+        labels = sorted({label for c in chains for label in c.labels}, key=str)
         names = dict.fromkeys(name for c in chains for name in c.attributes)
         attributes = {name: a for a, name in enumerate(names)}
         label_id = {label: y for y, label in enumerate(labels)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +61,7 @@ def allowed_moves(labels: Sequence[str], forbidden: Rules, strange: dict[str, st
                 strange[label], prefix = told, ""
             parts.append((prefix, segment))
         parts.append(("O", ""))  # the start and the end
-        moves = np.array([[_fits(a, b, forbidden) for b in parts] for a in parts], dtype=bool)
+        moves = np.array([[fits(a, b, forbidden) for b in parts] for a in parts], dtype=bool)
     else:
         moves = np.ones((len(labels) + 1, len(labels) + 1), dtype=bool)
         index: dict[str | None, int] = {label: y for y, label in enumerate(labels)}
@@ -102,7 +102,7 @@ def possible_lengths(moves: Moves, longest: int) -> BoolArray:
     return possible
 
 
-def _fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
+def fits(before: tuple[str, str], after: tuple[str, str], scheme: str) -> bool:
     """Whether one label may follow another, each a position in a segment and a type."""
     # "bio": I-x goes on with B-x or I-x. "bioes": an open segment (B, I) has to go on (I, E) with its type,
     # and nothing else may. Start and end are as O. Labels that the scheme cannot read have no prefix.
@@ -285,7 +285,7 @@ def _partial(flat: list[Any], lengths: IntArray, names: list[str], ids: dict[str
     """A labeling where a token may have several labels, or any (None)."""
     allowed = np.zeros((len(flat), len(names)), dtype=bool)
     for t, label in enumerate(flat):
-        for choice in names if label is None else _choices(label):
+        for choice in names if label is None else choices(label):
             if not isinstance(choice, Hashable) or choice not in ids:
                 raise DataError(f"{_where(t, lengths)}: unknown label {choice!r}. Allowed: {names}")
             allowed[t, ids[choice]] = True
@@ -326,7 +326,7 @@ def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
     with suppress(TypeError):  # lists and sets of labels
         distinct = list(dict.fromkeys(flat))
     for label in distinct:
-        for choice in _choices(label):
+        for choice in choices(label):
             if not isinstance(choice, _NAME):
                 t = next(t for t, other in enumerate(flat) if other is label)
                 raise DataError(f"{_where(t, lengths)}: the label {choice!r} is not a string or an integer")
@@ -336,7 +336,8 @@ def _label_set(flat: list[Any], lengths: IntArray) -> list[Any]:
     return sorted(found, key=str)
 
 
-def _choices(label: Any) -> Iterable[Any]:
+def choices(label: Any) -> Iterable[Any]:
+    """The labels that a token may have by its label, which may be a set; none if it is unknown."""
     if label is None:
         return ()
     return label if isinstance(label, _CHOICE) else (label,)
@@ -549,11 +550,36 @@ def joins(parts: Sequence[tuple[str, Any]]) -> BoolArray:
     return np.asarray(left_open[:, None] & within & (kinds[:, None] == kinds))
 
 
-def segment_scheme(labels: Iterable[str]) -> str | None:
-    """Detect the scheme of labels: "bio", "bioes", or None if they do not describe segments."""
+def segment_scheme(labels: Iterable[Any]) -> str | None:
+    """Detect the scheme of labels: "bio", "bioes", or None if they do not describe segments.
+
+    Some label begins with B or I. B alone needs another label, I or O; E and S alone may mean anything.
+    """
+    known = set(labels)
+    inner = {own for own in map(split_label, known) if own and own[0] in "BI"}
+    are_segments = any(kind for _, kind in inner) or (("B", "") in inner and not known.isdisjoint("IO"))
+    return scheme_of(known) if are_segments and not _strange(known) else None
+
+
+def _strange(labels: Collection[Any]) -> list[Any]:
+    """Labels that are of no scheme: they cannot be split, or end segments of a type that no label begins."""
     parts = {label: split_label(label) for label in labels}
-    has_types = any(own and (own[0] == "B" or own[1] not in ("", OUTSIDE)) for own in parts.values())
-    return scheme_of(parts) if has_types and None not in parts.values() else None
+    begun = {own[1] for own in parts.values() if own and own[0] in "BI"}
+    return [label for label, own in parts.items() if not own or (own[0] == "E" and own[1] not in begun)]
+
+
+def told_scheme(labels: Iterable[Any]) -> str | None:
+    """As `segment_scheme`; warns if most labels describe segments, but not all. A dict has their counts."""
+    counts = labels if isinstance(labels, Mapping) else dict.fromkeys(labels, 0)
+    strange = _strange(counts)
+    others = counts.keys() - strange
+    weight = 1 if any("-" in str(label) for label in others) else 2  # single letters may well mean others
+    if strange and segment_scheme(others) and weight * len(strange) <= len(others | {OUTSIDE}):
+        numbers = (f" ({plural(counts[label], 'token')})" * bool(counts[label]) for label in strange)
+        named = [f"{label!r}{n}" for label, n in zip(strange, numbers, strict=True)]
+        told = f"the label {named[0]} is" if len(named) == 1 else f"{some_of(named, _MOST_NAMED)} are"
+        warn(f"the labels are not read as segments: {told} not BIO or BIOES")
+    return segment_scheme(counts)
 
 
 def scheme_of(labels: Iterable[str]) -> str:

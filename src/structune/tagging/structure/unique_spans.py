@@ -16,7 +16,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.structure import FloatArray, IntArray
-from structune.tagging.structure.labels import OUTSIDE, BoolArray, joins, segment_scheme, span_parts
+from structune.tagging.structure.labels import OUTSIDE, BoolArray, joins, span_parts, told_scheme
 
 _STEPS, _MOST = 50, 200_000  # of the relaxation, and of the search
 
@@ -44,7 +44,7 @@ class SpanTypes:
 
 def span_types(labels: Sequence[str], unique: Any) -> SpanTypes:
     """The types that `unique` names: segment types of BIO and BIOES labels, or else labels."""
-    parts = span_parts(labels, segment_scheme(labels) is not None)
+    parts = span_parts(labels, told_scheme(labels) is not None)
     known = list(dict.fromkeys(str(kind) for _, kind in parts if kind != OUTSIDE))
     if isinstance(unique, str) or not isinstance(unique, bool | Sequence | set | frozenset) or not unique:
         raise DataError(f"unique={unique!r}: expected True, or a list of labels or segment types")
