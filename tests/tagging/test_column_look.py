@@ -257,6 +257,9 @@ def test_names_that_are_read_as_tokens():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read("Word NN\nprocessors NN\n", None)
+        for text in ("Text NN\nis VBZ\n", "Text B-per\nis O\n", "Head NN MISC\nis VB O\n"):
+            read(text, None)
+        read("1 text n\n2 is v\n3 here a\n", ["id", "w", "y"])
 
 
 @pytest.mark.parametrize(

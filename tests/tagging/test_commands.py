@@ -174,7 +174,7 @@ def test_segments(files, tmp_path):
     assert scores["segments"]["overall"]["f1"] > 0.8
     assert "rank 2" in succeed("predict", path, files / "test.txt", "--nbest", 2)
     for verb in ("evaluate", "explain"):
-        assert "is needed. Use structune evaluate segments; structune explain is" in fail(verb, path, path)
+        assert "is needed. structune evaluate segments reads this model" in fail(verb, path, path)
 
 
 def test_segments_of_bioes_labels(tmp_path):

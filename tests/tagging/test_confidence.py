@@ -69,6 +69,8 @@ def test_labels_of_no_type_or_of_no_scheme():
     for y, label in (("B I O", "_"), ("B E B", "B")):
         tagger = SequenceTagger(penalty=0.1).fit(X, [y.split()])
         assert tagger.predict_spans(X)[0][0].label == label
+    spans = SequenceTagger(penalty=0.1).fit(X, [[0, 1, 1]]).predict_spans(X)[0]
+    assert [span.label for span in spans] == [0, 1]
     tagger = SequenceTagger(penalty=0.1).fit(X, [["B-x", "I-x", "0"]])
     with pytest.warns(match="not read as segments: the label '0' is not BIO or BIOES"):
         tagger.predict_spans(X)

@@ -113,6 +113,10 @@ def test_files_of_different_schemes_are_told_or_refused(tmp_path):
         told = f"{path}: the labels are {scheme}, unlike in training. Convert them to BIO\n"
         assert told in run("evaluate", tmp_path / "m", path).stderr
     assert run("evaluate", tmp_path / "m", paths["BIO"]).stderr == ""
+    told = f"structune: {bioes}: the labels are BIOES, unlike in training. Convert them to BIO"
+    found = run("evaluate", tmp_path / "m", bioes, io, paths["BIO"]).stderr
+    assert found == f"{told}, also in 1 other file\n"
+    assert run("train", "segments", io, "--test", io, *given).stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -141,5 +145,7 @@ def test_labels_that_are_not_read_as_segments_are_told_by_all_commands(tmp_path)
     told = "the labels are not read as segments: the label '0' (6 tokens) is not BIO or BIOES"
     for verb, *args in (("train", *given, "-m", model), ("evaluate", model, path), ("review", *given)):
         assert run(verb, *args).stderr == f"structune: {told}\n"
-    path.write_text("a E-x\nb O\n\n" * 3)
-    assert "such as 'E-x' are read" in run("train", "segments", *given, "-m", model).stderr
+    for label, told in (("E-x", "such as 'E-x' are read"), ("S-x", "")):
+        path.write_text(f"a {label}\nb O\n\n" * 3)
+        stderr = run("train", "segments", *given, "-m", model).stderr
+        assert told in stderr if told else not stderr

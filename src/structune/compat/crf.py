@@ -223,7 +223,7 @@ class CRF(Parameters):
         return self
 
     def _encoded(self, tagger: SequenceTagger, table: AttributeTable, labels: list[list[Any]]) -> Encoded:
-        """The examples, with weights for what occurs `min_freq` times; as in CRFsuite at least 0."""
+        """The examples; features whose values sum to less than `min_freq`, or 0, have no weight."""
         examples = tagger._encode_training(table, labels)
         if self.min_freq or (table.values is not None and table.values.min(initial=0.0) < 0.0):
             counts = np.zeros(examples.structure.n_weights)

@@ -115,7 +115,7 @@ def layout_of(
         _check_sentence_column(rows, header, name)
     if header:
         lines, rows, firsts = lines[lines.index(rows[0]) + 1 :], rows[1:], firsts[1:]
-    elif rows and rows[0][0] != "#" and any(any(_known_names(found)) for found in splits):
+    elif rows and not re.match(r"[#\d]", rows[0]) and any(map(_may_be_header, splits)):
         place = f"{name}:{_LINE.split(head).index(rows[0]) + 1}"
         told = f"{rows[0]!r} looks like names of columns, but is read as a token. Remove the line"
         warn(f"{place}: {told}, or use names such as word, pos and label")
@@ -298,6 +298,13 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row has names of columns: known ones, the last of which is no label elsewhere."""
     known = _known_names(rows)
     return bool(known) and all(known)
+
+
+def _may_be_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row has a known name of a column, and its last field is no usual label."""
+    known, label = _known_names(rows), rows[0][-1]
+    is_label = _TAG.fullmatch(label) or label[:2] in ("B-", "I-", "E-", "S-")
+    return any(known) and label not in ("NE", "MISC") and (known[-1] or not is_label)
 
 
 def _known_names(rows: Sequence[Sequence[str]]) -> list[bool]:

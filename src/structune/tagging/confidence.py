@@ -67,7 +67,8 @@ def spans_of_labels(labels: Sequence[Any], is_segments: bool) -> list[tuple[Any,
     parts = span_parts(labels, is_segments)
     starts = [t for t, own in enumerate(parts) if not t or not goes_on(parts[t - 1], own)]
     ends = pairwise([*starts, len(labels)])
-    return [(parts[a][1] or _NO_TYPE, a, b) for a, b in ends if labels[a] != OUTSIDE]
+    kinds = [_NO_TYPE if kind == "" else kind for _, kind in parts]  # not of a label 0
+    return [(kinds[a], a, b) for a, b in ends if labels[a] != OUTSIDE]
 
 
 def _spans_of_segments(model: Any, shard: Any) -> Callable[[int, IntArray], list[Span]]:

@@ -674,8 +674,8 @@ def read_training(
     if scheme := common_scheme(pairs):
         reader = replace(reader, scheme=scheme)
     if len(labels := {label for each in pairs.values() for label, _ in each} - {None}) == 1:
-        told = f"all labels are {labels.pop()!r}: nothing can be learned"
-        warn(f"{told}. Choose the columns with --columns, the label last")
+        way_out = "" if layout.annotated else ". Choose the columns with --columns, the label last"
+        warn(f"all labels are {labels.pop()!r}: nothing can be learned{way_out}")
     return reader, iter(kept) if n_lines == ALL else again(), again
 
 

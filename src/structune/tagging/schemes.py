@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from structune.errors import DataError, warn
+from structune.files.text import plural
 from structune.tagging.structure.labels import fits, segment_scheme
 
 _LETTERS = {"BILOU": {"L": "E", "U": "S"}, "BMES": {"M": "I", "W": "S"}}
@@ -41,7 +42,7 @@ def scheme_name(pairs: Pairs) -> str | None:
     """One of `SCHEMES`, BIO, BIOES, or IO, which may be IOB1; None for labels of no segments."""
     labels = {label for label, _ in pairs if label is not None}
     known = segment_scheme(labels)
-    has_starts = known == "bioes" or any(label[0] == "B" for label in labels)
+    has_starts = known == "bioes" or any(label[:1] == "B" for label in labels)
     return detect_scheme(pairs) or (known and (known.upper() if has_starts else "IO"))
 
 
@@ -57,17 +58,24 @@ def common_scheme(files: Mapping[str, Pairs]) -> str | None:
     known = found.keys() & SCHEMES
     same = {"IO": "BIO"} | SCHEMES if known else {}  # after they are converted
     if len(known) > 1 or len({same.get(scheme, scheme) for scheme in found}) > 1:
-        told = " and ".join(f"those of {file} are {scheme}" for scheme, file in found.items())
-        told = f"files must have labels of one scheme, but {told}. Convert them to one"
+        told = " and ".join(f"{scheme} in {file}" for scheme, file in found.items())
+        told = f"the labels are {told}. Convert all files to one scheme"
         if known:
             raise DataError(told)
         warn(told)
-    for file, scheme in names.items() if "IOB1" not in known else ():
-        if how := _broken(files[file], scheme):
-            warn(f"{file}: the labels are {scheme}, but a segment {how}. Check that all are of one scheme")
+    hows = {} if "IOB1" in known else {file: _broken(files[file], scheme) for file, scheme in names.items()}
+    broken = [file for file, how in hows.items() if how]
+    for file in broken[:1]:
+        told = f"the labels are {names[file]}, but a segment {hows[file]}. Check that all are of one scheme"
+        warn(f"{file}: {told}{also_in(len(broken) - 1)}")
     for scheme in known:
         warn(f"{found[scheme]}: the labels are {scheme} and are converted to {SCHEMES[scheme]}")
     return next(iter(known), None)
+
+
+def also_in(n_files: int) -> str:
+    """The end of a warning that names one file, but is about others, too."""
+    return f", also in {plural(n_files, 'other file')}" * (n_files > 0)
 
 
 def _broken(pairs: Pairs, scheme: str) -> str:

@@ -21,7 +21,7 @@ from structune.tagging.conll import ConllData, Reader
 from structune.tagging.crfsuite import load_either
 from structune.tagging.explain import explain
 from structune.tagging.metrics import Score, Scores, segment_scheme, segment_scores, token_scores
-from structune.tagging.schemes import Pairs, pairs_of, scheme_name
+from structune.tagging.schemes import Pairs, also_in, pairs_of, scheme_name
 from structune.tagging.structure.labels import told_scheme
 from structune.tagging.tagger import SequenceTagger
 
@@ -62,9 +62,14 @@ class TaggingScores:
         told_scheme(dict.fromkeys(model.classes_, 0) | counts)
         _tell_unknown(model.classes_, {*counts})
         known = scheme_name(pairs_of([label] for label in model.classes_))
-        for name, each in pairs.items():
-            if known and (scheme := scheme_name(each)) not in (None, known):
-                warn(f"{name}: the labels are {scheme}, unlike in training. Convert them to {known}")
+        same = {None, known}
+        if known == "BIO" and not isinstance(model, SequenceTagger):
+            same.add("IO")  # segment taggers write BIO if trained on IO, too
+        schemes = {name: scheme_name(each) for name, each in pairs.items()} if known else {}
+        others = [name for name, scheme in schemes.items() if scheme not in same]
+        for name in others[:1]:
+            told = f"the labels are {schemes[name]}, unlike in training. Convert them to {known}"
+            warn(f"{name}: {told}{also_in(len(others) - 1)}")
         return cls.of((tokens, true, predicted), model, blocks)
 
     @classmethod

@@ -132,9 +132,10 @@ class SegmentTagger(LabelPredictions):
             table, y, max_length=self.max_length, boundary=self.boundary, reader=reader
         )
         known = {label for labels in y for label in labels}
-        if segment_scheme(known) is None and (others := known - {OUTSIDE}):
+        others = {label for label in known - {OUTSIDE} if not label.startswith("S-")}  # segments of one token
+        if segment_scheme(known) is None and others:
             told = f"labels such as {min(others)!r} are read as segments"
-            warn(f"{told}. If they are others, use a SequenceTagger")
+            warn(f"{told}. If they do not mark segments, use a SequenceTagger")
         attributes = {"scheme_": scheme_of(known), "n_columns_": n_unnamed(table)}
         return Encoded(chain, chain.encode(table, y, sample_weight), groups, attributes)
 

@@ -222,7 +222,7 @@ class TaggingTask(Task):
         except ModelFileError as error:
             if (kind := kind_in_file(path)) in (None, kind_of_place(self.estimator).word):
                 raise
-            told = f"Use structune evaluate {kind}; structune explain is for taggers only"
+            told = f"structune evaluate {kind} reads this model. structune explain needs a SequenceTagger"
             raise ModelFileError(f"{error}. {told}") from None
         Reader.of_header(model.extra_, path)  # or an error
         return model

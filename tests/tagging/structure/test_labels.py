@@ -44,6 +44,7 @@ def test_sets_of_labels(choice):
         ("B-x I-x L-x U-x O 0", "'L-x' .*, 'U-x' .*, '0' .* are not"),
         ("B-x I-x E-mail", "the label 'E-mail'"),
         *(("DET NOUN I O", ""), ("B E G H I S T", ""), ("B E X", ""), ("B-cell T-cell NK-cell PLT", "")),
+        ("B I O S P", ""),  # of proteins: strands, inside, outside, signal, periplasm
     ],
 )
 def test_labels_among_those_of_segments_are_told(labels, told):

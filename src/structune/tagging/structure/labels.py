@@ -573,8 +573,11 @@ def told_scheme(labels: Iterable[Any]) -> str | None:
     counts = labels if isinstance(labels, Mapping) else dict.fromkeys(labels, 0)
     strange = _strange(counts)
     others = counts.keys() - strange
-    weight = 1 if any("-" in str(label) for label in others) else 2  # single letters may well mean others
-    if strange and segment_scheme(others) and weight * len(strange) <= len(others | {OUTSIDE}):
+    # Single letters may well mean others, and do so beside other capitals.
+    weight = 1 if any("-" in str(label) for label in others) else 2
+    are_letters = weight == 2 and any(re.fullmatch("[A-Z]", str(label)) for label in strange)
+    are_few = weight * len(strange) <= len(others | {OUTSIDE})
+    if strange and segment_scheme(others) and are_few and not are_letters:
         numbers = (f" ({plural(counts[label], 'token')})" * bool(counts[label]) for label in strange)
         named = [f"{label!r}{n}" for label, n in zip(strange, numbers, strict=True)]
         told = f"the label {named[0]} is" if len(named) == 1 else f"{some_of(named, _MOST_NAMED)} are"
