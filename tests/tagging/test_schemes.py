@@ -96,18 +96,18 @@ def test_commands_convert_in_training_and_evaluation(tmp_path, scheme, known):
 def test_files_of_different_schemes_are_told_or_refused(tmp_path):
     paths = {scheme: column_file(tmp_path / scheme, scheme) for scheme in ("BIO", "IOB1", "BILOU")}
     given = ["-m", tmp_path / "m", "--templates", "w[0]", "--penalty", 1, "-q"]
-    assert "those of" in (told := run("train", paths["IOB1"], paths["BILOU"], *given).stderr)
-    assert f"{paths['BILOU']} are BILOU. Convert them to one" in told
+    assert "the labels are IOB1 in" in (told := run("train", paths["IOB1"], paths["BILOU"], *given).stderr)
+    assert f"BILOU in {paths['BILOU']}. Convert all files to one scheme" in told
     told = run("train", paths["BIO"], "--test", paths["BILOU"], *given).stderr
     assert f"{paths['BILOU']}: the labels are BILOU, unlike in training. Convert them to BIO\n" in told
     told = run("train", paths["BIO"], paths["IOB1"], "--test", paths["IOB1"], *given).stderr
     assert told == f"structune: {paths['IOB1']}: the labels are IOB1 and are converted to BIO\n"
     bioes, io = column_file(tmp_path / "BIOES", "BIOES"), tmp_path / "IO"
     io.write_text("a I-X\nb I-X\nc O\n")
-    mixed = f"those of {paths['BIO']} are BIO and those of {bioes} are BIOES. Convert them to one"
+    mixed = f"the labels are BIO in {paths['BIO']} and BIOES in {bioes}. Convert all files to one scheme"
     assert mixed in run("train", paths["BIO"], bioes, *given).stderr
-    assert "BIO and those of" in fail("train", paths["BIO"], paths["BILOU"], *given)
-    assert "IO and those of" in run("train", io, paths["BIO"], *given).stderr
+    assert "the labels are BIO in" in fail("train", paths["BIO"], paths["BILOU"], *given)
+    assert "the labels are IO in" in run("train", io, paths["BIO"], *given).stderr
     succeed("train", paths["BIO"], *given)
     for path, scheme in ((bioes, "BIOES"), (io, "IO")):
         told = f"{path}: the labels are {scheme}, unlike in training. Convert them to BIO\n"
