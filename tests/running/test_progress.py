@@ -14,7 +14,7 @@ import rich.progress  # before the console is replaced: it takes its own referen
 from structune import RNAFolder, SequenceAligner, SequenceTagger
 from structune.alignment.structure import inference as alignment_inference
 from structune.cli import terminal as cli_terminal
-from structune.rna.structure import decoding, inference
+from structune.rna.structure import tiles
 from structune.running.progress import Bars, longest_step, step
 
 
@@ -88,7 +88,7 @@ def test_steps_of_examples_go_from_nothing_to_all(monkeypatch):
         yield
         told.append((name, before, done()))
 
-    for module in (inference, decoding, alignment_inference):
+    for module in (tiles, alignment_inference):
         monkeypatch.setattr(module, "step", recorded)
     rna, residues = "GGGAAACCC" * 20, "ARNDCQEGHILK" * 9
     for span in (None, 20):

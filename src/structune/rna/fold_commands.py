@@ -45,7 +45,7 @@ from structune.rna.options import (
     Writing,
 )
 from structune.rna.structure.constraints import Constraints, as_constraints
-from structune.rna.structure.rna import OF_KNOTS, OF_SAMPLES, OF_SEVERAL, OF_SUMS, OF_WINDOWS
+from structune.rna.structure.rna import OF_KNOTS, OF_PAIRS, OF_SAMPLES, OF_SEVERAL, OF_WINDOWS
 from structune.running.executors import make_executor
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class Recipe:
             (OF_SEVERAL, with_structures and wanted.is_ranked),
             (OF_KNOTS, with_structures and wanted.pseudoknots),
         )
-        n_tables = next((n for n, is_held in held if is_held), OF_SUMS)
+        n_tables = next((n for n, is_held in held if is_held), OF_PAIRS)
         n_bases, has_constraints = len(example.record.sequence), example.constraints is not None
         return self.folder.memory_of(n_bases, n_tables, has_constraints)
 

@@ -22,10 +22,10 @@ from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
 from structune.rna.metrics import Judgement, base_pair_scores, expected_accuracy
 from structune.rna.structure.decoding import knotted
-from structune.rna.structure.rna import OF_KNOTS, OF_SUMS, RNA
+from structune.rna.structure.rna import OF_KNOTS, OF_PAIRS, RNA
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
-from structune.running.executors import make_executor
+from structune.running.executors import all_cores, count_jobs, make_executor
 from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray, check_weights
 
@@ -237,14 +237,14 @@ class RNAFolder(BlockEstimator):
     def _structure(self) -> RNA:
         return self.rna_.like(self.max_span, self.circular, self.initiation)
 
-    def memory_of(self, n: int, n_tables: float = OF_SUMS, weighted: bool = False) -> float:
+    def memory_of(self, n: int, n_tables: float = OF_PAIRS, weighted: bool = False) -> float:
         """Estimate the memory, in bytes, of predictions for a sequence of n bases.
 
         Parameters
         ----------
         n_tables : float
             Number of tables of pairs in memory at once: 3 for `predict_viterbi`, 5 for `predict_nbest` and
-            `predict_knotted`, 6 for `sample` and `unpaired_windows`, and 4 for all other methods.
+            `predict_knotted`, 6 for `sample` and `unpaired_windows`, 4 for `fit`, and 3.5 for all others.
         weighted : bool
             Whether constraints or log odds of bases are given.
         """
@@ -453,7 +453,7 @@ class RNAFolder(BlockEstimator):
         """
         self._require_probabilities()
         shard = self._encode([sequence], None if constraints is None else [constraints])
-        table = self._structure.pair_probabilities(self.coef_, shard, 0)
+        (table,) = self._each(shard, lambda part: [self._structure.pair_probabilities(self.coef_, part, 0)])
         if not isinstance(table, np.ndarray):
             return table + table.T
         for i in range(len(table)):  # in place: a table may be most of the memory
@@ -495,7 +495,9 @@ class RNAFolder(BlockEstimator):
         self._require_probabilities()
         self._refuse_circles("windows of unpaired bases")
         shard = self._encode([sequence], None if constraints is None else [constraints])
-        return self._structure.unpaired_windows(self.coef_, shard, 0, inputs.checked_number(size))
+        n = inputs.checked_number(size)
+        (found,) = self._each(shard, lambda part: [self._structure.unpaired_windows(self.coef_, part, 0, n)])
+        return np.asarray(found)
 
     def log_partition(self, X: Any, constraints: Any = None) -> FloatArray:
         """Compute the log of the sum of exp(score) over the structures of each sequence, (n_sequences,)."""
@@ -571,8 +573,9 @@ class RNAFolder(BlockEstimator):
     def _each(self, shard: Any, function: Callable[[Any], Iterable[Any]]) -> list[Any]:
         if len(shard) != 1:
             return super()._each(shard, function)
-        make_executor(self.n_jobs)  # refuses what is no number of threads
-        return list(function(shard))  # to prepare threads takes as long as a short sequence
+        # To prepare threads takes as long as a short sequence; a long one uses them all.
+        with all_cores(count_jobs(self.n_jobs)):
+            return list(function(shard))
 
     def _refuse_circles(self, what: str) -> None:
         if self.circular:

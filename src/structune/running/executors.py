@@ -6,6 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from numbers import Integral
@@ -58,6 +60,24 @@ class Executor(Protocol):
         """Whether `n_fits` independent fits run in parallel; else they run in turn, each on all workers."""
 
 
+_cores: ContextVar[int] = ContextVar("cores", default=1)
+
+
+def cores() -> int:
+    """Threads that the work at hand may use: all of an executor that has one item only, otherwise one."""
+    return _cores.get()
+
+
+@contextmanager
+def all_cores(n: int) -> Iterator[None]:
+    """Let work in this thread use `n` threads."""
+    before = _cores.set(n)
+    try:
+        yield
+    finally:
+        _cores.reset(before)
+
+
 class ThreadExecutor:
     """Executor that uses threads of this process; compiled kernels release the GIL.
 
@@ -78,7 +98,10 @@ class ThreadExecutor:
         """Yield results in the order of the items; at most `n_workers` + 1 are in memory at a time."""
         rows = zip(*columns, strict=True)
         if self.n_workers == 1 or (isinstance(columns[0], Sized) and len(columns[0]) == 1):
-            yield from (function(*row, *shared) for row in rows)
+            for row in rows:
+                with all_cores(self.n_workers):
+                    result = function(*row, *shared)
+                yield result
             return
         self._pool = self._pool or ThreadPoolExecutor(self.n_workers, thread_name_prefix="structune")
         # results are asked for in order; one more than there are threads is begun, so that none stands still

@@ -8,7 +8,10 @@ import numpy as np
 from structune.kernels.jit import kernel, part_of_one_kernel
 from structune.rna.kernels.loops import ABSENT
 from structune.rna.kernels.mea import accuracies, trace
+from structune.rna.kernels.products import PAD, Blocks
 from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside, row
+from structune.rna.kernels.sums import shares as shares_of
+from structune.rna.kernels.sums import suffixes as suffixes_of
 
 
 @kernel
@@ -49,10 +52,13 @@ def fold(
     all_ends, ring, rows = (
         np.empty(longest + 2, np.int64),
         np.empty((RING, LEFT + longest + RIGHT)),
-        np.empty((9, longest + RIGHT)),
+        np.empty((6, longest + RIGHT)),
     )
     partner, todo = np.empty(longest, np.int64), np.empty((longest + 1, 2), np.int64)
     nothing, no_strands, extent = np.empty(0), np.empty((2, 0)), np.empty(2)
+    order, no_groups = np.arange(longest), np.empty(0, np.int64)
+    d_multi_2, d_stacks, tile = np.empty(longest), np.empty(longest), np.empty((1, longest + PAD))
+    singles, edges = np.empty(RING), np.empty((2, RING))
     counts, length_counts = np.empty(tables.size), np.empty((2, longest + 1))  # which nobody reads
     ring_cells = ring.reshape(-1)  # of which kernels take as many as they need, whatever its shape
     for s in range(offsets.size - 1):
@@ -71,20 +77,26 @@ def fold(
         shares[: n + 1] = 0.0
         ring_cells[: RING * (LEFT + n + RIGHT)] = 0.0
         rows[:, : n + RIGHT] = 0.0
+        whole = Blocks(n, order[:n], order[:n], no_groups, no_groups)
+        extent[0], extent[1] = np.inf, 0.0
         inside(
-            ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, lanes, p, multi, multi_2,
-            exterior, raised, nothing, nothing, ring, rows, partner, extent, None,
+            ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, whole, 0, 0, lanes, p, multi,
+            multi_2, nothing, nothing, ring, no_strands, singles, tile, rows, partner, extent, None,
         )  # fmt: skip
+        suffixes_of(ends, tables, at, reach, n, p, exterior, raised, None)
         # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.
         known = extent[0] > least and extent[1] < np.exp(span)
         for i in range(n + 1):
             known &= abs(np.log(exterior[i]) + RAISE * raised[i]) < span
         ring_cells[: RING * (LEFT + n + RIGHT)] = 0.0
         rows[:, : n + RIGHT] = 0.0
+        d_multi_2[:n], d_stacks[:n] = 0.0, 0.0
+        shares_of(ends, tables, at, 1.0, reach, n, off, p, exterior, raised, shares, counts)
         outside(
-            ends, tables, lengths, at, nothing, 1.0, reach, n, off, lanes, p, multi, multi_2, exterior,
-            raised, nothing, nothing, shares, d_multi, no_strands, nothing, nothing, ring, rows, partner,
-            counts, length_counts, no_strands, off,
+            ends, tables, lengths, at, nothing, reach, n, off, whole, 0, 0, lanes, p, multi, multi_2,
+            exterior, raised, nothing, nothing, shares, d_multi, d_multi_2, d_stacks, no_strands, nothing,
+            nothing, ring, no_strands, no_strands, singles, edges, tile, rows, partner, counts,
+            length_counts, no_strands, off,
         )  # fmt: skip
         # Outside, sums may leave the range though they were in it inside.
         for k in range(n_cells):

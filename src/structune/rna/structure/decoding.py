@@ -13,10 +13,10 @@ from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
 from structune.rna.structure.features import STARTS, Potentials
-from structune.rna.structure.inference import Chart, share_below
+from structune.rna.structure.inference import Chart
 from structune.rna.structure.space import Space, n_cells, row_of, rows_of
+from structune.rna.structure.tiles import Tiles
 from structune.running.memory import require_memory
-from structune.running.progress import step
 from structune.structure import Array, FloatArray, IntArray
 
 # The search for the n best structures doubles the loss until there are enough.
@@ -29,16 +29,26 @@ def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatAr
     """The scores of the best way to fill in every part of a sequence; the first is that of the whole."""
     n, chart = letters.size, Chart(scores, letters, space, extra)
     model = chart.model
-    rows = np.zeros((3, n + kernels.RIGHT))
-    ring = np.full((kernels.RING, kernels.LEFT + n + kernels.RIGHT), -np.inf)
-    partners, raised = np.full(n, n), np.empty(n + 1, np.int64)
-    with step("best scores", lambda: share_below(partners, space)):
+    tiles, kind = Tiles(letters, scores.allowed, space), chart.values.dtype
+    ring, branches, singles = (
+        tiles.ring(kind, -np.inf), tiles.branches(kind, -np.inf), np.empty(tiles.n_rows)
+    )  # fmt: skip
+    each = [(tiles.tile(kind), tiles.rows(3, kind)) for _ in range(tiles.n_threads)]
+    tables, lengths = scores.scores(), scores.length_scores(n)
+
+    def fill(own: int, last: int, thread: int, partners: IntArray) -> None:
         kernels.inside(
-            model.letters[: n + 2], scores.scores(), scores.length_scores(n), STARTS, extra,
-            space.min_hairpin, model.reach, model.nick, space.circular, all_lanes(float), chart.pairs,
-            chart.multi, chart.multi_2, chart.exterior, raised, chart.left, chart.right, ring, rows, partners,
+            model.letters[: n + 2], tables, lengths, STARTS, extra, space.min_hairpin, model.reach,
+            model.nick, space.circular, tiles.blocks, own, last, all_lanes(float), chart.pairs, chart.multi,
+            chart.multi_2, chart.left, chart.right, ring, branches, singles, *each[thread], partners,
             np.empty(2), True,
         )  # fmt: skip
+
+    tiles.fill("best scores", fill)
+    kernels.suffixes(
+        model.letters[: n + 2], tables, STARTS, model.reach, model.nick, chart.pairs, chart.exterior,
+        np.empty(n + 1, np.int64), True,
+    )  # fmt: skip
     if space.circular:
         grammar.close_circle(model, chart.values, True, chart.work)
     return chart
@@ -66,16 +76,12 @@ def _best_within(chart: Chart, n: int, most_loss: float) -> tuple[Array, FloatAr
     depth, size = 3 * n_bases + 4, 4 * grammar.most_choices(n_bases)  # a structure has no more choices
     # The search begins with one frame; its only choice leaves the whole sequence.
     search = subopt.Search(
-        state=np.array([1, 1, 1, 0, 0]),
-        frames=np.empty((depth, subopt.N_FRAME), np.int64),
-        losses=np.zeros(depth),
-        todo=np.empty((2 * depth, 4), np.int64),
-        pairs=np.empty((n_bases // 2 + 1, 2), np.int64),
-        lists=np.zeros(chart.values.size, np.int32),
-        starts=np.empty(size, np.int64),
-        choice_losses=np.zeros(size),
+        state=np.array([1, 1, 1, 0, 0]), frames=np.empty((depth, subopt.N_FRAME), np.int64),
+        losses=np.zeros(depth), todo=np.empty((2 * depth, 4), np.int64),
+        pairs=np.empty((n_bases // 2 + 1, 2), np.int64), lists=np.zeros(chart.values.size, np.int32),
+        starts=np.empty(size, np.int64), choice_losses=np.zeros(size),
         choice_items=np.empty((size, 6), np.int64),
-    )
+    )  # fmt: skip
     search.frames[0], search.starts[:2] = (0, 1, -1, 0, 0), (0, 1)
     search.choice_items[0] = grammar.EXTERIOR, 0, n_bases - 1, *grammar.NOTHING
     most_rows = n + max(n // 4, _SPARE)

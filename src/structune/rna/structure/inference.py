@@ -27,12 +27,13 @@ from structune.rna.structure.features import (
     with_ends,
 )
 from structune.rna.structure.space import Space, n_cells, nick_of, row_of, rows_of
-from structune.running.progress import step
+from structune.rna.structure.tiles import Tiles
 from structune.structure import Array, FloatArray, IntArray
 
 # How often scales are tried before sums go to the log domain.
 _RESCALINGS = 8
-_LONG = 800  # bases: beyond, the beginning tells how to scale the whole
+_LONG = 800  # bases: beyond, pieces tell how to scale the whole
+_PIECES = 16  # of the longest sequences
 # The range of a double is about exp(+-708). Two partition functions within exp(+-300) can be multiplied, and
 # there is room for potentials.
 SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
@@ -98,7 +99,7 @@ class ScaledInference:
         self._suffixes, self._raised = np.zeros(self.n + 1, self.dtype), np.zeros(self.n + 1, np.int64)
         self._n_strands = 0 if self._nick == self.n else self.n + 1  # places of tables of two strands
         self._left, self._right = np.zeros((2, self._n_strands), self.dtype)
-        self._partners = np.full(self.n, self.n)
+        self._tiles = Tiles(letters, potentials.allowed, space)
         self._scale(potentials, letters)
         self._chart_of = partial(Chart, potentials, letters, space, scores)
         self.log_partition = self._logs()[0] + self.log_scale * np.count_nonzero(self._bases)
@@ -111,13 +112,20 @@ class ScaledInference:
         if potentials.most > MOST_SCORE:
             raise failed
         # Every base divides by exp(log_scale), about the growth of log Z a base, so that partition functions
-        # of long stretches stay near 1. Of long sequences it is guessed from the first 400 bases; it is
-        # corrected below.
+        # of long stretches stay near 1. Of long sequences it is found from pieces, and corrected below.
         self.log_scale = 0.0
         if self.n > _LONG:
-            ends = self._space._replace(circular=False)
-            beginning = ScaledInference(potentials, letters[self._bases][: _LONG // 2], ends)
-            self.log_scale = float(beginning.log_partition.real) / beginning.n
+            size, bases = max(_LONG // 2, self.n // _PIECES), letters[self._bases]
+            starts = range(0, bases.size - size + 1, size)
+            log_z = np.zeros(2)  # of all pieces, and of their halves
+            for start in starts:
+                for k, ends in enumerate(([0, size], [0, size // 2, size])):
+                    for a, b in pairwise(ends):
+                        part = bases[start + a : start + b]
+                        piece = ScaledInference(potentials, part, self._space._replace(circular=False))
+                        log_z[k] += piece.log_partition.real
+            # Where a sequence is cut, log Z loses about as much for short pieces as for long ones.
+            self.log_scale = float(2 * log_z[0] - log_z[1]) / (size * len(starts))
         # Each round moves the scale by what the longest suffix in range tells of the growth a base.
         for _ in range(_RESCALINGS):
             logs, in_range = self._inside(potentials)
@@ -140,14 +148,25 @@ class ScaledInference:
     def _inside(self, potentials: Potentials) -> tuple[Array, bool]:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
         self._tables, self._lengths = potentials.factors(self.n, self.log_scale)
-        extent, rows, ring = np.empty(2), *self._room(3)
-        with step("sums inside", lambda: share_below(self._partners, self._space)):
+        tiles, dtype = self._tiles, self.dtype
+        ring, branches, singles = tiles.ring(dtype), tiles.branches(dtype), np.zeros(tiles.n_rows, dtype)
+        each = [(tiles.tile(dtype), tiles.rows(3, dtype)) for _ in range(tiles.n_threads)]
+        extents = [np.array([np.inf, 0.0]) for _ in each]
+
+        def fill(own: int, last: int, thread: int, partners: IntArray) -> None:
             kernels.inside(
                 self.letters, self._tables, self._lengths, STARTS, self._extra, self._space.min_hairpin,
-                self.reach, self._nick, self._space.circular, self.lanes, self.pairs, self._multi,
-                self._multi_2, self._suffixes, self._raised, self._left, self._right, ring, rows,
-                self._partners, extent, None,
+                self.reach, self._nick, self._space.circular, tiles.blocks, own, last, self.lanes,
+                self.pairs, self._multi, self._multi_2, self._left, self._right, ring, branches, singles,
+                *each[thread], partners, extents[thread], None,
             )  # fmt: skip
+
+        tiles.fill("sums inside", fill)
+        kernels.suffixes(
+            self.letters, self._tables, STARTS, self.reach, self._nick, self.pairs, self._suffixes,
+            self._raised, None,
+        )  # fmt: skip
+        extent = np.array([min(least for least, _ in extents), max(most for _, most in extents)])
         with np.errstate(divide="ignore"):
             # Logs of 0 and inf are clipped: they then mean "far below" and "far above".
             least, most = np.clip(np.log(extent), -2 * SPAN, 2 * SPAN)
@@ -159,13 +178,10 @@ class ScaledInference:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(self._suffixes) + kernels.RAISE * self._raised)
 
-    def _room(self, n_rows: int) -> tuple[Array, Array]:
-        """Scratch for kernels: so many rows, and a ring of rows."""
-        ring = np.zeros((kernels.RING, kernels.LEFT + self.n + kernels.RIGHT), self.dtype)
-        return np.zeros((n_rows, self.n + kernels.RIGHT), self.dtype), ring
-
     def count(self, counts: Counts | None = None, weight: float = 1.0) -> None:
         """Add the expected counts times `weight`, if they are wanted; once: `pairs` become probabilities."""
+        if counts is None and not self._space.circular:
+            self._multi_2 = self._multi_2[:0].copy()  # only counts need it
         self._outside(counts, weight)
         self._multi = self._multi_2 = self._multi[:0].copy()  # as large as the pairs, and of no more use
 
@@ -185,8 +201,6 @@ class ScaledInference:
         """Count; gives the shares of the suffixes and the adjoints of M."""
         counts = Counts(self.n, self.dtype) if wanted is None else wanted
         shares, d_multi = np.zeros(self.n + 1, self.dtype), np.zeros_like(self._multi)
-        # One accumulator for each lane and size: no sum across lanes within the loop over pairs.
-        loops = np.zeros((LOOP * LOOP, self.lanes.width), self.dtype)  # a run of sums for each size
         d_strands = np.zeros((2, self._n_strands), self.dtype)
         outer_pairs = outer_multi_2 = np.zeros(0, self.dtype)  # adjoints of P, and of the last column of M2
         if self._space.circular:  # by the last loop of a circle, which is counted here
@@ -203,15 +217,47 @@ class ScaledInference:
                 np.divide(share, value, out=np.zeros_like(value), where=value != 0.0)
                 for share, value in ((outer.pairs, self.pairs), (outer.multi_2[last], self._multi_2[last]))
             )
-        rows, ring = self._room(9)
-        with step("sums outside", lambda: 1.0 - share_below(self._partners, self._space)):
+        tiles, dtype, space = self._tiles, self.dtype, self._space
+        kernels.shares(
+            self.letters, self._tables, STARTS, weight, self.reach, self._nick, space.circular, self.pairs,
+            self._suffixes, self._raised, shares, counts.scaled,
+        )  # fmt: skip
+        of_columns, ring, singles = (
+            np.zeros((2, self.n), dtype),
+            tiles.ring(dtype),
+            np.zeros(tiles.n_rows, dtype),
+        )
+        branches, d_branches, edges = (
+            tiles.branches(dtype),
+            tiles.branches(dtype),
+            np.zeros((2, tiles.n_rows), dtype),
+        )
+        scratch = [(tiles.tile(dtype), tiles.rows(6, dtype)) for _ in range(tiles.n_threads)]
+        # Each block counts for itself, so that no bit depends on the number of threads. Loops have one
+        # accumulator for each lane and size: no sum across lanes within the loop over pairs.
+        counted = [
+            (scaled, lengths, np.zeros((LOOP * LOOP, self.lanes.width), dtype))
+            for scaled, lengths in [(counts.scaled, counts.lengths)]
+            + [
+                (np.zeros_like(counts.scaled), np.zeros_like(counts.lengths))
+                for _ in range(1, tiles.n_threads if wanted is None else tiles.n_blocks)
+            ]
+        ]
+
+        def fill(own: int, last: int, thread: int, partners: IntArray) -> None:
             kernels.outside(
-                self.letters, self._tables, self._lengths, STARTS, self._extra, weight, self.reach,
-                self._nick, self._space.circular, self.lanes, self.pairs, self._multi, self._multi_2,
-                self._suffixes, self._raised, self._left, self._right, shares, d_multi, d_strands,
-                outer_pairs, outer_multi_2, ring, rows, self._partners, counts.scaled, counts.lengths, loops,
-                wanted is not None,
+                self.letters, self._tables, self._lengths, STARTS, self._extra, self.reach, self._nick,
+                space.circular, tiles.blocks, own, last, self.lanes, self.pairs, self._multi, self._multi_2,
+                self._suffixes, self._raised, self._left, self._right, shares, d_multi, *of_columns,
+                d_strands, outer_pairs, outer_multi_2, ring, branches, d_branches, singles, edges,
+                *scratch[thread], partners, *counted[thread if wanted is None else own], wanted is not None,
             )  # fmt: skip
+
+        tiles.fill("sums outside", fill, inside=False)
+        for scaled, lengths, _ in counted[1:]:
+            counts.scaled += scaled
+            counts.lengths += lengths
+        loops = np.sum([of_block[2] for of_block in counted], axis=0)
         with np.errstate(invalid="ignore", over="ignore"):  # the caller looks for what is not finite
             start = TABLES["loop"].start
             sizes = slice(start, start + LOOP * LOOP)
@@ -268,14 +314,6 @@ def infer(
         except RangeError:
             pass
     return LogInference(potentials, letters, space, scores)
-
-
-def share_below(partners: IntArray, space: Space) -> float:
-    """Of the cells of a table of pairs those of the rows below the one that a kernel is at, as it tells."""
-    # Rows are done from the last one up, and the last rows are shorter: the share is one of cells, not of
-    # rows.
-    n_rows, n = partners.size - int(partners[-1]), partners.size
-    return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
 
 
 class Chart:

@@ -1,0 +1,135 @@
+"""The order in which kernels fill the tables of one sequence: tile by tile, on several cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Condition
+from typing import Any
+
+import numpy as np
+
+from structune.rna.kernels import sums as kernels
+from structune.rna.kernels.loops import ABSENT
+from structune.rna.kernels.products import PAD, Blocks
+from structune.rna.structure.space import Space, n_cells, nick_of
+from structune.running.executors import cores
+from structune.running.progress import step
+from structune.structure import Array, IntArray
+
+BLOCK = 256  # bases: the tiles that are multiplied fit in the cache of a core
+BLOCKED = 1000  # bases: shorter sequences are one block, whose rows stay in the cache anyway
+THREADED = 4  # blocks for each thread: of fewer, threads mostly wait for each other
+
+
+def cells_of_rings(n: int) -> int:
+    """Cells of the rings of rows that kernels need beside the tables of n bases."""
+    return 3 * n * (BLOCK * cores() + kernels.RING) if n >= BLOCKED else 0
+
+
+class Tiles:
+    """Blocks of bases, and scratch for the kernels that work on tiles of two of them."""
+
+    def __init__(self, letters: Array, allowed: Array, space: Space) -> None:
+        self.n, self._space = letters.size, space
+        is_whole = nick_of(letters) == self.n and space.reach(self.n) == self.n - 1
+        self.n_blocks = -(-self.n // BLOCK) if is_whole and self.n >= BLOCKED else 1
+        size = BLOCK if self.n_blocks > 1 else self.n
+        order = places = np.arange(self.n_blocks * size) - (self.n_blocks * size - self.n)
+        letters_of_four = partners = np.empty(0, np.int64)
+        if self.n_blocks > 1:
+            words = np.append(letters, ABSENT)[np.where(order < 0, self.n, order)]
+            # Sorted in each block by letter; those of one letter stay in their order.
+            by_letter = np.argsort(words.reshape(-1, size), axis=1, kind="stable")
+            order = np.take_along_axis(order.reshape(-1, size), by_letter, axis=1).ravel()
+            places = np.empty(self.n, np.int64)
+            places[order[order >= 0]] = np.flatnonzero(order >= 0)
+            fours = np.append(letters, ABSENT)[np.where(order < 0, self.n, order)].reshape(-1, 4)
+            with_letter = np.array([np.sum(1 << np.flatnonzero(row)) for row in allowed], np.int64)
+            letters_of_four = np.bitwise_or.reduce(1 << fours.astype(np.int64), axis=1)
+            partners = np.bitwise_or.reduce(with_letter[fours], axis=1)
+        self.blocks = Blocks(size, order, places, letters_of_four, partners)
+        self.n_threads = max(1, min(cores(), self.n_blocks // THREADED))
+        # Rows of all blocks at hand, and those below that loops reach; a ring of one block has only these.
+        self.n_rows = kernels.RING if self.n_blocks == 1 else self.n_threads * size + kernels.RING
+
+    def ring(self, dtype: Any, fill: float = 0.0) -> Array:
+        return np.full((self.n_rows, kernels.LEFT + self.n + kernels.RIGHT), fill, dtype)
+
+    def branches(self, dtype: Any, fill: float = 0.0) -> Array:
+        return np.full((self.n_rows * (self.n_blocks > 1), self.blocks.order.size), fill, dtype)
+
+    def tile(self, dtype: Any) -> Array:
+        """Scratch of one thread."""
+        return np.zeros((1 if self.n_blocks == 1 else self.blocks.size, self.blocks.size + PAD), dtype)
+
+    def rows(self, n_rows: int, dtype: Any) -> Array:
+        """So many rows of scratch, of one thread."""
+        return np.zeros((n_rows, self.n + kernels.RIGHT), dtype)
+
+    def fill(self, name: str, kernel: Callable[[int, int, int, IntArray], None], inside: bool = True) -> None:
+        """Call ``kernel(own, last, thread, partners)`` for all tiles, from the inside out or the other way.
+
+        The last number of ``partners``, shape (n,), is to be the row that the kernel works on.
+        """
+        n, done = self.n_blocks, np.zeros(self.n_blocks, np.int64)
+        partners = [np.full(self.n, self.n if inside else 0) for _ in range(self.n_threads)]
+
+        def share() -> float:
+            if n > 1:
+                # A tile costs what lies between its blocks.
+                return float(np.sum(done * (done + 1)) / np.sum(np.arange(n + 1) * np.arange(1, n + 2)))
+            below = share_below(partners[0], self._space)
+            return below if inside else 1.0 - below
+
+        with step(name, share):
+            if self.n_threads == 1:
+                for own in range(n)[:: -1 if inside else 1]:
+                    for last in range(own, n)[:: 1 if inside else -1]:
+                        kernel(own, last, 0, partners[0])
+                        done[own] += 1
+                return
+            self._fill_with_threads(kernel, inside, done, partners)
+
+    def _fill_with_threads(
+        self, kernel: Callable[..., None], inside: bool, done: IntArray, partners: list[IntArray]
+    ) -> None:
+        # Thread t works on every n_threads-th block of rows. A tile needs that of the same columns in the
+        # block of rows before, which needs that of the block before it: so threads follow each other.
+        n, changed, failed = self.n_blocks, Condition(), False
+
+        def work(thread: int) -> None:
+            nonlocal failed
+            for number in range(thread, n, self.n_threads):
+                own = n - 1 - number if inside else number
+                before = own + 1 if inside else own - 1
+                for last in range(own, n)[:: 1 if inside else -1]:
+                    # Tiles that the block before has to have done: up to these columns, if it has them.
+                    needed = last - own if inside else n - last
+                    with changed:
+                        while not failed and 0 <= before < n and done[before] < needed:
+                            changed.wait()
+                    if failed:
+                        return
+                    try:
+                        kernel(own, last, thread, partners[thread])
+                    except BaseException:
+                        with changed:
+                            failed = True
+                            changed.notify_all()
+                        raise
+                    with changed:
+                        done[own] += 1
+                        changed.notify_all()
+
+        with ThreadPoolExecutor(self.n_threads, thread_name_prefix="structune") as pool:
+            for future in [pool.submit(work, thread) for thread in range(self.n_threads)]:
+                future.result()
+
+
+def share_below(partners: IntArray, space: Space) -> float:
+    """Of the cells of a table of pairs those of the rows below the one that a kernel is at, as it tells."""
+    # Rows are done from the last one up, and the last rows are shorter: the share is one of cells, not of
+    # rows.
+    n_rows, n = partners.size - int(partners[-1]), partners.size
+    return n_cells(n_rows, space.reach(n_rows)) / n_cells(n, space.reach(n))
