@@ -308,20 +308,30 @@ def rna_speed() -> str:
         f"weights over {fold['sequences']} sequences of S151Rfam ({fold['bases']} bases): "
         f"{fold['gradient_1']:.2f} s, with two threads {fold['gradient_2']:.2f} s. "
     )
-    notes += "; ".join(
-        f"{row['what']} ({row['length']} bases), "
-        f"{'all pairs' if row['method'] == 'pairs' else 'best structure'}: "
-        f"{row['seconds']:.1f} s, {row['peak_mb'] / 1000:.1f} GB"
-        for row in data["long"]
-    )
     local = data["genome"]
     notes += (
-        f". The genome has spans of at most {local['span']}; ViennaRNA's local folding of the same bases, "
-        f"means over windows of so many, takes {local['vienna_local']:.1f} s"
+        f"Long sequences, on two threads, are below. The genome has spans of at most {local['span']}; "
+        f"ViennaRNA's local folding of the same bases, means over windows of so many, takes "
+        f"{local['vienna_local']:.1f} s. The share is that of the multiply-adds of two such threads of BLAS"
     )
+    most = 2 * data["blas_multiply_adds_per_second"]
+    long = [
+        [
+            row["what"],
+            f"{row['length']:,}",
+            "all pairs" if row["method"] == "pairs" else "best structure",
+            f"{row['seconds']:.1f}",
+            f"{row['peak_mb'] / 1000:.1f}",
+            f"{100 * row['multiply_adds_per_second'] / most:.0f}"
+            if "multiply_adds_per_second" in row
+            else "",
+        ]
+        for row in data["long"]
+    ]
+    of_long = table(["sequence", "bases", "computed", "seconds", "memory, GB", "share of BLAS, %"], long)
     header = ["bases", "all pairs: ViennaRNA, s", "structune, s", "ratio"]
     header += ["best structure: ViennaRNA, s", "structune, s", "ratio"]
-    return f"{table(header, rows)}\n\n{notes}.\n\n{_other_speeds(data['others'])}"
+    return f"{table(header, rows)}\n\n{notes}.\n\n{of_long}\n\n{_other_speeds(data['others'])}"
 
 
 def _other_speeds(data: list[dict[str, float]]) -> str:

@@ -106,24 +106,29 @@ def _add_totals(out, at, sums):
 
 
 # In each of these loops a run is loaded once for four rows, and a number once for four runs: 16 multiply-adds
-# for 8 loads, which is as many as a core can load in that time. A tile stays in the cache while all rows of a
-# block use it, so that a table is read from memory once a block.
+# for 8 loads, which is as many as a core can load in that time. What all rows have in common, some 30 kilobytes,
+# stays in the first cache meanwhile; a table is read from memory once for a block of rows.
+IN_CACHE = 32  # groups of four bases
 
 
 @part_of_one_kernel
-def add_products(own, last, blocks, n, branches, n_rows, m, lanes, sums, scores):
-    """Add to ``sums``, (size, size), the stretches M2 whose first branch ends between the two blocks."""
+def add_products(own, last, blocks, n, branches, n_rows, m, lanes, panel, sums, scores):
+    """Add to ``sums``, (size, size + PAD), the stretches M2 whose first branch ends between the two blocks.
+
+    ``panel`` is scratch for four runs of the bases of `IN_CACHE` groups.
+    """
     size, order, letters, partners = (
-        blocks.size,
-        cells(blocks.order),
-        cells(blocks.letters),
-        cells(blocks.partners),
-    )
+        blocks.size, cells(blocks.order), cells(blocks.letters), cells(blocks.partners)
+    )  # fmt: skip
     w, quarter, row = width(lanes), size // 4, size + PAD
     top, begin = begin_of(own, blocks, n), begin_of(last, blocks, n)
     slot, stride = top % n_rows, blocks.order.size
-    for between in range(own + 1, last):
+    for first in range((own + 1) * quarter, last * quarter, IN_CACHE):
+        end = min(first + IN_CACHE, last * quarter)
         for j in range(0, size, 4 * w):
+            for at in range(4 * first, 4 * end):
+                runs = _four(m, _start(order[at] + 1, n) + begin + j, lanes)
+                _keep(panel, (at - 4 * first) * 4 * w, runs, lanes)
             for group in range(own * quarter, (own + 1) * quarter):
                 i0, i1, i2, i3 = _members(order, group)
                 at0, at1 = (i0 - top) * row + j, (i1 - top) * row + j
@@ -132,11 +137,11 @@ def add_products(own, last, blocks, n, branches, n_rows, m, lanes, sums, scores)
                 b2, b3 = _slot(i2 - top, slot, n_rows) * stride, _slot(i3 - top, slot, n_rows) * stride
                 sums0, sums1 = _four(sums, at0, lanes), _four(sums, at1, lanes)
                 sums2, sums3 = _four(sums, at2, lanes), _four(sums, at3, lanes)
-                for other in range(between * quarter, (between + 1) * quarter):
+                for other in range(first, end):
                     if partners[group] & letters[other] == 0:
                         continue
                     for at in range(4 * other, 4 * other + 4):
-                        runs = _four(m, _start(order[at] + 1, n) + begin + j, lanes)
+                        runs = _four(panel, (at - 4 * first) * 4 * w, lanes)
                         sums0 = _fused(sums0, branches[b0 + at], runs, lanes, scores)
                         sums1 = _fused(sums1, branches[b1 + at], runs, lanes, scores)
                         sums2 = _fused(sums2, branches[b2 + at], runs, lanes, scores)
@@ -151,58 +156,63 @@ def add_products(own, last, blocks, n, branches, n_rows, m, lanes, sums, scores)
 def add_adjoints(own, last, blocks, n, branches, n_rows, m, sums, lanes, d_branches, d_m):
     """Hand the adjoints ``sums`` of these stretches down to B, in ``d_branches``, and to M."""
     size, order, letters, partners = (
-        blocks.size,
-        cells(blocks.order),
-        cells(blocks.letters),
-        cells(blocks.partners),
-    )
+        blocks.size, cells(blocks.order), cells(blocks.letters), cells(blocks.partners)
+    )  # fmt: skip
     w, quarter, row = width(lanes), size // 4, size + PAD
     top, begin = begin_of(own, blocks, n), begin_of(last, blocks, n)
     slot, stride = top % n_rows, blocks.order.size
     for between in range(own + 1, last):
         for j in range(0, size, 4 * w):
+            for first in range(own * quarter, (own + 1) * quarter, IN_CACHE):
+                end = min(first + IN_CACHE, (own + 1) * quarter)
+                for other in range(between * quarter, (between + 1) * quarter):
+                    k0, k1, k2, k3 = _members(order, other)
+                    to0, to1 = _start(k0 + 1, n) + begin + j, _start(k1 + 1, n) + begin + j
+                    to2, to3 = _start(k2 + 1, n) + begin + j, _start(k3 + 1, n) + begin + j
+                    d0, d1 = _four(d_m, to0, lanes), _four(d_m, to1, lanes)
+                    d2, d3 = _four(d_m, to2, lanes), _four(d_m, to3, lanes)
+                    for group in range(first, end):
+                        if partners[group] & letters[other] == 0:
+                            continue
+                        for c in range(4 * group, 4 * group + 4):
+                            i = order[c] - top
+                            b, runs = (
+                                _slot(i, slot, n_rows) * stride + 4 * other,
+                                _four(sums, i * row + j, lanes),
+                            )
+                            d0 = _fused(d0, branches[b], runs, lanes, None)
+                            d1 = _fused(d1, branches[b + 1], runs, lanes, None)
+                            d2 = _fused(d2, branches[b + 2], runs, lanes, None)
+                            d3 = _fused(d3, branches[b + 3], runs, lanes, None)
+                    _keep(d_m, to0, d0, lanes)
+                    _keep(d_m, to1, d1, lanes)
+                    _keep(d_m, to2, d2, lanes)
+                    _keep(d_m, to3, d3, lanes)
+        for first in range(own * quarter, (own + 1) * quarter, 3):
             for other in range(between * quarter, (between + 1) * quarter):
                 k0, k1, k2, k3 = _members(order, other)
-                to0, to1 = _start(k0 + 1, n) + begin + j, _start(k1 + 1, n) + begin + j
-                to2, to3 = _start(k2 + 1, n) + begin + j, _start(k3 + 1, n) + begin + j
-                d0, d1 = _four(d_m, to0, lanes), _four(d_m, to1, lanes)
-                d2, d3 = _four(d_m, to2, lanes), _four(d_m, to3, lanes)
-                for group in range(own * quarter, (own + 1) * quarter):
+                m0, m1 = _start(k0 + 1, n) + begin, _start(k1 + 1, n) + begin
+                m2, m3 = _start(k2 + 1, n) + begin, _start(k3 + 1, n) + begin
+                zero = splat(m[m0] * 0.0, lanes)
+                for group in range(first, min(first + 3, (own + 1) * quarter)):
                     if partners[group] & letters[other] == 0:
                         continue
-                    for c in range(4 * group, 4 * group + 4):
-                        i = order[c]
-                        b, runs = (
-                            _slot(i - top, slot, n_rows) * stride + 4 * other,
-                            _four(sums, (i - top) * row + j, lanes),
-                        )
-                        d0 = _fused(d0, branches[b], runs, lanes, None)
-                        d1 = _fused(d1, branches[b + 1], runs, lanes, None)
-                        d2 = _fused(d2, branches[b + 2], runs, lanes, None)
-                        d3 = _fused(d3, branches[b + 3], runs, lanes, None)
-                _keep(d_m, to0, d0, lanes)
-                _keep(d_m, to1, d1, lanes)
-                _keep(d_m, to2, d2, lanes)
-                _keep(d_m, to3, d3, lanes)
-        for other in range(between * quarter, (between + 1) * quarter):
-            k0, k1, k2, k3 = _members(order, other)
-            m0, m1 = _start(k0 + 1, n) + begin, _start(k1 + 1, n) + begin
-            m2, m3 = _start(k2 + 1, n) + begin, _start(k3 + 1, n) + begin
-            for group in range(own * quarter, (own + 1) * quarter):
-                if partners[group] & letters[other] == 0:
-                    continue
-                i0, i1, i2, i3 = _members(order, group)
-                at0, at1, at2, at3 = (i0 - top) * row, (i1 - top) * row, (i2 - top) * row, (i3 - top) * row
-                zero = splat(m[m0] * 0.0, lanes)
-                d0 = d1 = d2 = d3 = zero, zero, zero, zero
-                for j in range(0, size, w):
-                    a, b = load(m, m0 + j, lanes), load(m, m1 + j, lanes)
-                    runs = a, b, load(m, m2 + j, lanes), load(m, m3 + j, lanes)
-                    d0 = _fused_run(d0, load(sums, at0 + j, lanes), runs)
-                    d1 = _fused_run(d1, load(sums, at1 + j, lanes), runs)
-                    d2 = _fused_run(d2, load(sums, at2 + j, lanes), runs)
-                    d3 = _fused_run(d3, load(sums, at3 + j, lanes), runs)
-                _add_totals(d_branches, _slot(i0 - top, slot, n_rows) * stride + 4 * other, d0)
-                _add_totals(d_branches, _slot(i1 - top, slot, n_rows) * stride + 4 * other, d1)
-                _add_totals(d_branches, _slot(i2 - top, slot, n_rows) * stride + 4 * other, d2)
-                _add_totals(d_branches, _slot(i3 - top, slot, n_rows) * stride + 4 * other, d3)
+                    i0, i1, i2, i3 = _members(order, group)
+                    at0, at1, at2, at3 = (
+                        (i0 - top) * row,
+                        (i1 - top) * row,
+                        (i2 - top) * row,
+                        (i3 - top) * row,
+                    )
+                    d0 = d1 = d2 = d3 = zero, zero, zero, zero
+                    for j in range(0, size, w):
+                        a, b = load(m, m0 + j, lanes), load(m, m1 + j, lanes)
+                        runs = a, b, load(m, m2 + j, lanes), load(m, m3 + j, lanes)
+                        d0 = _fused_run(d0, load(sums, at0 + j, lanes), runs)
+                        d1 = _fused_run(d1, load(sums, at1 + j, lanes), runs)
+                        d2 = _fused_run(d2, load(sums, at2 + j, lanes), runs)
+                        d3 = _fused_run(d3, load(sums, at3 + j, lanes), runs)
+                    _add_totals(d_branches, _slot(i0 - top, slot, n_rows) * stride + 4 * other, d0)
+                    _add_totals(d_branches, _slot(i1 - top, slot, n_rows) * stride + 4 * other, d1)
+                    _add_totals(d_branches, _slot(i2 - top, slot, n_rows) * stride + 4 * other, d2)
+                    _add_totals(d_branches, _slot(i3 - top, slot, n_rows) * stride + 4 * other, d3)

@@ -81,7 +81,8 @@ def fold(
         extent[0], extent[1] = np.inf, 0.0
         inside(
             ends, tables, lengths, at, nothing, min_hairpin, reach, n, off, whole, 0, 0, lanes, p, multi,
-            multi_2, nothing, nothing, ring, no_strands, singles, tile, rows, partner, extent, None,
+            multi_2, nothing, nothing, ring, no_strands, singles, tile, nothing, rows, partner,
+            extent, None,
         )  # fmt: skip
         suffixes_of(ends, tables, at, reach, n, p, exterior, raised, None)
         # No pair's sum may be so small that digits are lost, and none so large: then others scale the sums.

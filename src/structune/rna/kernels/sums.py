@@ -151,7 +151,8 @@ def _add_nearest(i, step, begin, end, most, n, loop, ring, n_rows, lanes, scores
 @bare_kernel
 def inside(
     letters, tables, lengths, at, factors, min_hairpin, reach, nick, circular, blocks, own, last, lanes,
-    pairs, multi, multi_2, left, right, ring, branches, singles, tile, scratch, partners, extent, scores,
+    pairs, multi, multi_2, left, right, ring, branches, singles, tile, panel, scratch, partners, extent,
+    scores,
 ):  # fmt: skip
     """Fill P, M, M2, L and R of one tile: the rows of block `own` and the columns of block `last`.
 
@@ -204,7 +205,7 @@ def inside(
     if own < last:
         for k in range(tile.size):
             sums[k] = zero
-        add_products(own, last, blocks, n, row_branches, n_rows, m, lanes, sums, scores)
+        add_products(own, last, blocks, n, row_branches, n_rows, m, lanes, cells(panel), sums, scores)
     least, most = extent[0], extent[1]
     for i in range(top + size - 1, max(top, 0) - 1, -1):
         slot = i % n_rows

@@ -33,7 +33,7 @@ def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatAr
     ring, branches, singles = (
         tiles.ring(kind, -np.inf), tiles.branches(kind, -np.inf), np.empty(tiles.n_rows)
     )  # fmt: skip
-    each = [(tiles.tile(kind), tiles.rows(3, kind)) for _ in range(tiles.n_threads)]
+    each = [(tiles.tile(kind), tiles.panel(kind), tiles.rows(3, kind)) for _ in range(tiles.n_threads)]
     tables, lengths = scores.scores(), scores.length_scores(n)
 
     def fill(own: int, last: int, thread: int, partners: IntArray) -> None:

@@ -150,7 +150,7 @@ class ScaledInference:
         self._tables, self._lengths = potentials.factors(self.n, self.log_scale)
         tiles, dtype = self._tiles, self.dtype
         ring, branches, singles = tiles.ring(dtype), tiles.branches(dtype), np.zeros(tiles.n_rows, dtype)
-        each = [(tiles.tile(dtype), tiles.rows(3, dtype)) for _ in range(tiles.n_threads)]
+        each = [(tiles.tile(dtype), tiles.panel(dtype), tiles.rows(3, dtype)) for _ in range(tiles.n_threads)]
         extents = [np.array([np.inf, 0.0]) for _ in each]
 
         def fill(own: int, last: int, thread: int, partners: IntArray) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Condition
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.loops import ABSENT
-from structune.rna.kernels.products import PAD, Blocks
+from structune.rna.kernels.products import IN_CACHE, PAD, Blocks
 from structune.rna.structure.space import Space, n_cells, nick_of
 from structune.running.executors import cores
 from structune.running.progress import step
@@ -20,6 +22,14 @@ from structune.structure import Array, IntArray
 BLOCK = 256  # bases: the tiles that are multiplied fit in the cache of a core
 BLOCKED = 1000  # bases: shorter sequences are one block, whose rows stay in the cache anyway
 THREADED = 4  # blocks for each thread: of fewer, threads mostly wait for each other
+
+
+def _aligned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Zeros whose runs of 64 bytes are lines of the cache."""
+    kind, size = np.dtype(dtype), math.prod(shape)
+    raw = np.zeros(size * kind.itemsize + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    return raw[start : start + size * kind.itemsize].view(kind).reshape(shape)
 
 
 def cells_of_rings(n: int) -> int:
@@ -61,7 +71,11 @@ class Tiles:
 
     def tile(self, dtype: Any) -> Array:
         """Scratch of one thread."""
-        return np.zeros((1 if self.n_blocks == 1 else self.blocks.size, self.blocks.size + PAD), dtype)
+        return _aligned((1 if self.n_blocks == 1 else self.blocks.size, self.blocks.size + PAD), dtype)
+
+    def panel(self, dtype: Any) -> Array:
+        """Likewise, for products."""
+        return _aligned((16 * IN_CACHE * all_lanes(dtype).width if self.n_blocks > 1 else 0,), dtype)
 
     def rows(self, n_rows: int, dtype: Any) -> Array:
         """So many rows of scratch, of one thread."""
