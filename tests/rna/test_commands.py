@@ -708,7 +708,7 @@ def test_too_little_memory(files, refused, monkeypatch):
     assert result.exit_code == 2
     assert result.stdout.startswith(">short\n")
     message = (
-        "<input>: record 'long': 100,000 bases need 160.0 GB of memory, but only 1.0 GB are available: try a "
+        "<input>: record 'long': 100,000 bases need 140.7 GB of memory, but only 1.0 GB are available: try a "
         "shorter sequence, or a limit to the span of pairs (--max-span, max_span=)\n"
     )
     assert result.stderr == f"structune: {message}"

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from structune.rna.fold_report import FoldReport
     from structune.rna.folder import RNAFolder
 
-_LONG, _MINUTES = 5000, 0.5  # bases from which on it is told what they cost; the time of so many
+_LONG, _MINUTES = 10_000, 0.35  # bases from which on it is told what they cost; the time of so many
 
 
 def consensus(files: Sequence[str], source: Source, wanted: Consensus) -> int:

@@ -25,7 +25,8 @@ from structune.rna.structure.decoding import knotted
 from structune.rna.structure.rna import OF_KNOTS, OF_PAIRS, RNA
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
-from structune.running.executors import all_cores, count_jobs, make_executor
+from structune.running.cores import all_cores, cores
+from structune.running.executors import count_jobs, make_executor
 from structune.running.memory import require_memory
 from structune.structure import FloatArray, IntArray, check_weights
 
@@ -574,7 +575,7 @@ class RNAFolder(BlockEstimator):
         if len(shard) != 1:
             return super()._each(shard, function)
         # To prepare threads takes as long as a short sequence; a long one uses them all.
-        with all_cores(count_jobs(self.n_jobs)):
+        with all_cores(max(cores(), count_jobs(self.n_jobs))):
             return list(function(shard))
 
     def _refuse_circles(self, what: str) -> None:

@@ -1,6 +1,7 @@
 """Execution of fits and predictions: threads, Dask clusters, time limits, checkpoints and memory.
 
-- ``executors``: threads, and ``Run``, the execution settings of a fit; ``blas``: threads of linear algebra
+- ``executors``: threads, and ``Run``, the execution settings of a fit; ``blas``: threads of linear algebra;
+  ``cores``: threads for one piece of work
 - ``dask_executor``: execution on a Dask cluster
 - ``memory``: available memory, batches of items, and work on a stream of items
 - ``monitor``: Ctrl-C, time limits, history; ``progress``: progress bars, progress within a long example

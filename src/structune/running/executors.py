@@ -6,8 +6,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from numbers import Integral
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from structune.errors import DataError
+from structune.running.cores import all_cores
 
 if TYPE_CHECKING:
     from structune.running.checkpoints import Checkpoint
@@ -58,24 +57,6 @@ class Executor(Protocol):
 
     def runs_whole(self, n_fits: int) -> bool:
         """Whether `n_fits` independent fits run in parallel; else they run in turn, each on all workers."""
-
-
-_cores: ContextVar[int] = ContextVar("cores", default=1)
-
-
-def cores() -> int:
-    """Threads that the work at hand may use: all of an executor that has one item only, otherwise one."""
-    return _cores.get()
-
-
-@contextmanager
-def all_cores(n: int) -> Iterator[None]:
-    """Let work in this thread use `n` threads."""
-    before = _cores.set(n)
-    try:
-        yield
-    finally:
-        _cores.reset(before)
 
 
 class ThreadExecutor:

@@ -18,6 +18,7 @@ from threading import Condition, Lock, Thread
 from typing import Generic, TypeVar
 
 from structune.errors import DataError
+from structune.running.cores import all_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -229,11 +230,14 @@ class _Live(Generic[T, R]):
             result = Future[R | None]()
             self.begun.append((result, needed))
             self.taken += needed
+            # Threads that have nothing to do may take part in this work.
+            busy = len(self.waiting) + sum(not begun.done() for begun, _ in self.begun)
             self.changed.notify_all()
         try:
             if not run and self.error is not None:
                 raise self.error
-            result.set_result(self.work(run) if run else None)  # at the end, if reading came to one
+            with all_cores(max(1, 1 + self.n_threads - busy)):
+                result.set_result(self.work(run) if run else None)  # at the end, if reading came to one
         except BaseException as error:
             result.set_exception(error)
         return bool(run)

@@ -13,7 +13,7 @@ from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import Potentials
 from structune.rna.structure.inference import Counts, ScaledInference
 from structune.rna.structure.rna import RNA
-from structune.running.executors import all_cores
+from structune.running.cores import all_cores
 
 MODELS = {
     "as papers have it": {},

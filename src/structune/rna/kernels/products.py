@@ -106,8 +106,8 @@ def _add_totals(out, at, sums):
 
 
 # In each of these loops a run is loaded once for four rows, and a number once for four runs: 16 multiply-adds
-# for 8 loads, which is as many as a core can load in that time. What all rows have in common, some 30 kilobytes,
-# stays in the first cache meanwhile; a table is read from memory once for a block of rows.
+# for 8 loads, which is as many as a core can load in that time. What the groups have in common, some 30
+# kilobytes, stays in the first cache meanwhile; a table is read from memory once for a block of rows.
 IN_CACHE = 32  # groups of four bases
 
 

@@ -15,7 +15,7 @@ from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.loops import ABSENT
 from structune.rna.kernels.products import IN_CACHE, PAD, Blocks
 from structune.rna.structure.space import Space, n_cells, nick_of
-from structune.running.executors import cores
+from structune.running.cores import cores
 from structune.running.progress import step
 from structune.structure import Array, IntArray
 
@@ -29,7 +29,7 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> Array:
     kind, size = np.dtype(dtype), math.prod(shape)
     raw = np.zeros(size * kind.itemsize + 64, np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + size * kind.itemsize].view(kind).reshape(shape)
+    return np.asarray(raw[start : start + size * kind.itemsize].view(kind).reshape(shape))
 
 
 def cells_of_rings(n: int) -> int:
