@@ -36,7 +36,7 @@ import numpy as np
 from common import contrafold_parameters, parser_of, write
 from rna_families import name_of
 from structune import RNAFolder
-from structune.rna import RNAData, base_pair_bootstrap, base_pair_scores, drop_pseudoknots, load_rna
+from structune.rna import RNAData, base_pair_bootstrap, base_pair_scores, load_rna
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
 import rna as recipe
@@ -67,9 +67,8 @@ def main() -> None:
                 gammas[name] = best_gammas(folders, data, pool)
             chosen = gammas.get(name, gammas["training set A"])
             results[name] = compare(name, data, folders, chosen, pool)
-    knots = second_layer(sets["TestSetA"])
     if not arguments.quick:
-        write("rna_accuracy", {"gammas": gammas, "sets": results, "pseudoknots": knots}, "ViennaRNA")
+        write("rna_accuracy", {"gammas": gammas, "sets": results}, "ViennaRNA")
 
 
 def short(data: RNAData, most: int) -> list[int]:
@@ -160,20 +159,6 @@ def of_other_families(data: RNAData) -> list[int]:
         for s, family in enumerate(data.families)
         if name_of("rfam1359", family) not in learned and data.sequences[s] in unlike
     ]
-
-
-def second_layer(data: RNAData) -> dict[str, Any]:
-    """Structures with and without pairs that cross the others, of sequences that have pseudoknots."""
-    crossed = [s for s, structure in enumerate(data.structures) if drop_pseudoknots(structure)[1]]
-    data, folder = data.take(crossed), RNAFolder.pretrained()
-    nested, knotted = folder.predict(data.sequences), folder.predict_knotted(data.sequences)
-    rows = {
-        name: base_pair_scores(data.structures, predicted).pooled._asdict()
-        for name, predicted in (("nested", nested), ("knotted", knotted))
-    }
-    gain = base_pair_bootstrap(data.structures, nested, knotted)
-    recipe.say(f"{len(data)} sequences with pseudoknots: {rows}, {gain}")
-    return {"sequences": len(data), **rows, "gain": vars(gain)}
 
 
 def scores(

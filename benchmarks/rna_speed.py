@@ -34,10 +34,15 @@ def fold(n: int, rna: Any, w: np.ndarray, repeats: int) -> dict[str, Any]:
     sequence = "".join(np.random.default_rng(n).choice(list("ACGU"), n))
     shard = rna.encode([sequence])
 
+    # As RNAfold does: without a scale by the least energy, sums of long sequences overflow, and all stops.
+    _, least = vienna.fold_compound(sequence).mfe()
+
     def vienna_pairs() -> None:
         compound = vienna.fold_compound(sequence)
-        compound.pf()
+        compound.exp_params_rescale(least)
+        _, energy = compound.pf()
         compound.bpp()
+        assert -10.0 * n < energy <= least
 
     seconds = alternately(
         {

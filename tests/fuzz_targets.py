@@ -474,6 +474,10 @@ _FASTA = ">a first one\nACGU\nNRYSWKMB\n\n>b\nDHVX\n"
 _BRACKETS = ">a\nGGGAAACCC\n(((...))) (-1.20)\n>b words\nacgtAA\n([.)].\n>c\nACGU\n.Aa.\n"
 _BPSEQ = "#Name: x\n1 G 6\n2 G 5\n3 A 0\n4 A 0\n5 C 2\n6 C 1\n"
 _CT = "4 ENERGY = -1.2 x\n1 G 0 2 4 1\n2 A 1 3 0 2\n3 A 2 4 0 3\n4 C 3 0 1 4\n1 y\n1 A 0 2 0 1\n"
+_COMMANDS = ">a\nF 1 0 2 A D\nP 1-3 5-9\nE 1 12 2 -1.5 # c\n1 9 2.0\n3 -1e-1\n>b c\nC 2 8 1\n%\n1 9 -inf\n"
+_SEQ = "; c\na b\nGGG AAA\nccUP1\n;\n\nAC1\n"
+_SUBOPT = ">a [9]\nGGGAAACCC -120 9\n(((...))) -1.20\n((.....)) 0\n>b\nAC\n.. (0)\n.. [0.0]\n.. {0 d=1}\n"
+_EVIDENCE = "1 G e2 0.5 -1\n2 G e2 .1 1e-6\n"
 _STOCKHOLM = (
     "# STOCKHOLM 1.0\n#=GF ID t\n\none/1-9       GGG-AAACCC\ntwo           g.cUAAA-.C\n"
     "#=GC SS_cons  <<(,___)>>\n#=GC RF       GGGaAAACCC\n//\n# STOCKHOLM 1.0\nx GGAA.CC\n"
@@ -542,7 +546,9 @@ _READERS = {
     "bpseq": (_texts(_BPSEQ), _all_of(rna.read_bpseq)),
     "ct": (_texts(_CT), _all_of(rna.read_ct)),
     "stockholm": (_texts(_STOCKHOLM), _all_of(rna.read_stockholm)),
-    "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM), _rna),
+    "rna files": (_texts(_FASTA, _BRACKETS, _BPSEQ, _CT, _STOCKHOLM, _SEQ, _SUBOPT, _EVIDENCE), _rna),
+    "rna alignments": (_texts(_STOCKHOLM), _all_of(rna.read_alignments)),
+    "commands of RNA": (_texts(_COMMANDS), _all_of(rna.read_commands)),
     "contrafold": (lambda: [_PARAMETERS.encode()], _all_of(rna.read_contrafold)),
     "letor": (_texts(_LETOR), _all_of(read_letor)),
     "letor blocks": (_texts(_LETOR), _all_of(lambda path: read_letor_blocks(path, n_values=3))),

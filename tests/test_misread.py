@@ -23,17 +23,18 @@ COLUMNS = {
     "tab-separated tokens", "TSV", "GermEval",
 }  # fmt: skip
 KNOWN = {
-    "dot-bracket", "RNAfold", "RNAcofold", ".ct", "BPSEQ", "Stockholm of RNA", ".ct of two structures",
+    "dot-bracket", "RNAfold", "RNAfold -p", "RNAcofold", "RNAsubopt", ".ct", "BPSEQ", "Stockholm of RNA",
+    ".ct of two structures",
 }  # fmt: skip
 ALIGNED = {"aligned FASTA", "A3M", "Clustal", "MSF", "PileUp", "PHYLIP", "Stockholm of RNA"} | {
     "FASTA of DNA"  # two rows of as many letters
 }
 GAPPED = {"aligned FASTA", "A3M"}  # whose gaps are left out, and told
 READ = {
-    "fold": NUCLEOTIDES | KNOWN,
-    "fold -": NUCLEOTIDES | KNOWN,
+    "fold": NUCLEOTIDES | KNOWN | {".seq"},
+    "fold -": NUCLEOTIDES | KNOWN | {".seq"},
     "fold --shape": {".react", ".map"},
-    "fold --constraints": MASKED | {"dot-bracket", "RNAfold", "RNAcofold", "nothing"},
+    "fold --constraints": MASKED | {"dot-bracket", "RNAfold", "RNAfold -p", "RNAcofold", "nothing"},
     "align": MASKED | GAPPED | {"FASTA of proteins"},
     "align -": MASKED | GAPPED | {"FASTA of proteins"},
     "genes": MASKED | {"GenBank"},

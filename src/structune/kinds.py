@@ -125,7 +125,7 @@ _OURS = (
         estimator="structune.rna.folder:RNAFolder",
         about="secondary structures of RNA, from dot-bracket, CT, BPSEQ or Stockholm files",
         task="structune.rna.task:TASK",
-        own=("fold", "consensus", "score"),
+        own=("fold", "consensus", "score", "energy"),
         shard="structune.rna.structure.shard:RNAShard",
     ),
     Kind(

@@ -21,7 +21,7 @@ def test_too_little_memory_is_told_in_one_line(monkeypatch, tmp_path, error):
     def read(*_args, **_kwargs):
         raise error
 
-    monkeypatch.setattr("structune.rna.formats.any.Lines", read)
+    monkeypatch.setattr("structune.rna.formats.any.RNALines", read)
     sequences = tmp_path / "a.fa"
     sequences.write_text(">a\nGGGAAACCC\n")
     told = fail("fold", sequences)

@@ -352,7 +352,7 @@ def test_inputs_of_fold_that_are_refused(refused):
         ("...", ":3: record 'a': the length of constraints is 3, but there are 4 bases"),
         ("..)x", ":3: record 'a': constraints, base 3 (from 1): ')' has no matching '('"),
         ("..?.", ":3: '..?.' is neither bases nor constraints (.x|<>())"),
-        ("ACJU", ":3: position 3 (from 1): 'J' is not"),
+        ("AJJU", ":3: position 2 (from 1): 'J' is not"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
 
@@ -396,6 +396,37 @@ def test_reactivities(files, tmp_path, refused):
     assert told in two.stderr
     assert "reactivities without a name" in refused("--shape", table, stdin=">a\nACGUACGUA\n>b\nACGU\n")
     assert "record 'a': 9 reactivities in " in refused("--shape", table, stdin=">a\nACGU\n")
+
+
+def test_commands_are_added_to_what_is_known(files, folder, tmp_path, refused):
+    """By name, to all results, beside --constraints and --shape; what no structure satisfies is refused."""
+    commands, shape, sequence = tmp_path / "a.txt", tmp_path / "a.shape", "GGGAAAACCC"
+    commands.write_text(">b\nF 1 0 1 D\nE 3 0 1 1\n1 9 2.5\n>c\n1 1\n")
+    shape.write_text(">b\n0 0 0 2 2 2 2 0 0 0\n")
+    args = ["fold", "-m", files / "m.structune", "--jobs", 1, "--constraints", "--shape", shape]
+    text = f">a\n{sequence}\n>b\n{sequence}\n.x........\n"
+    result = run(*args, "--commands", commands, "--format", "json", stdin=text)
+    paired = structune.rna.ReactivityModel.pretrained().paired(sequence, [0, 0, 0, 2, 2, 2, 2, 0, 0, 0])
+    paired[2] += 1 / 0.61632
+    known = structune.rna.Constraints("<x........", paired=paired, pairs=[(0, 8, 2.5)])
+    free, found = map(json.loads, result.stdout.splitlines())
+    assert free["log_partition"] == pytest.approx(folder.log_partition([sequence])[0])
+    assert found["log_partition"] == pytest.approx(folder.log_partition([sequence], [known])[0])
+    assert "a.txt: folded 1 sequence without commands: 'a'" in result.stderr
+    assert "a.txt: ignored the commands of 1 name that no sequence has: 'c'" in result.stderr
+    for more in (["--samples", 9], ["--nbest", 3], ["--method", "viterbi"], ["--method", "centroid"]):
+        structures = [
+            record.structure for record in records(succeed(*args, "--commands", commands, *more, stdin=text))
+        ]
+        assert {each[:2] for each in structures[len(structures) // 2 :]} == {"(."}
+    commands.write_text("F 1 10 1\n")
+    told = refused("--commands", commands, stdin=">a\nGGGAAAACCC\n>b\nGGGAAAACCC\n")
+    assert "a.txt: commands without a name; for several sequences, put a line '>name'" in told
+    told = refused("--commands", commands, "--max-span", 5, stdin=">a\nGGGAAAACCC\n")
+    assert "record 'a': " in told
+    assert "a.txt:1: bases 1 and 10: they are 9 apart, but max_span is 5" in told
+    told = refused("--commands", commands, "--duplex", stdin=">a\nGGGAAAACCC&CC\n")
+    assert "record 'a': no structure satisfies the constraints" in told
 
 
 def test_reactivities_that_are_not_used_or_of_another_sequence(files, tmp_path, refused):
@@ -670,6 +701,27 @@ def test_evaluate(files, folder):
     assert (shown["gamma"], shown["sequences"]) == (0.25, len(TEST) + len(TRAIN))
 
 
+def test_evaluate_pseudoknots_and_the_predictions_of_others(files, folder, tmp_path):
+    args = ["evaluate", "rna", files / "m.structune", files / "test.dbn", "--json"]
+    knotted = folder.predict_knotted(SEQUENCES)
+    expected = base_pair_scores([record.structure for record in TEST], knotted).pooled._asdict()
+    assert json.loads(succeed(*args, "--pseudoknots"))["pooled"] == pytest.approx(expected)
+    theirs = tmp_path / "theirs.dbn"
+    records = [
+        RNARecord(record.name, record.sequence, own) for record, own in zip(TEST, knotted, strict=True)
+    ]
+    write_dot_bracket(theirs, records[::-1])
+    others = "evaluate", "rna", theirs, files / "test.dbn"
+    told = json.loads(succeed(*others, "--json"))
+    assert told["pooled"] == pytest.approx(expected)
+    assert "model" not in told or not told["model"]
+    assert "--gamma needs a model, but" in fail(*others, "--gamma", 2)
+    write_dot_bracket(theirs, records[1:])
+    assert "there is no predicted structure of this sequence" in fail(*others)
+    write_dot_bracket(theirs, [*records, RNARecord(TEST[0].name, TEST[0].sequence, "." * TEST[0].n_bases)])
+    assert "there are several predicted structures, the first in" in fail(*others)
+
+
 def test_curve(files, folder, tmp_path):
     args = ["evaluate", "rna", files / "m.structune", files / "test.dbn", "--jobs", 2]
     out = succeed(*args, "--plot", tmp_path / "curve.png")
@@ -732,3 +784,109 @@ def test_sequences_of_very_many_structures_are_folded_one_at_a_time(files, monke
     monkeypatch.setattr(examples, "batch_memory", lambda: 1)
     assert run("fold", "-m", files / "m.structune", *QUIET, *how, stdin=text).stdout == whole
     assert sizes == [1] * 4
+
+
+# What RNAfold, RNAeval and RNAcofold write of a sequence, and RNAsubopt of its structures
+RNAFOLD = re.compile(r">(\S+)(?: [^\n]+)?\n([ACGUN&]+)\n([.()&]+) \(\s*(-?\d+\.\d\d)\)\n")
+RNASUBOPT = re.compile(r">\S+\n([ACGUN]+) +(-?\d+) +(\d+)\n((?:[.()]+ +-?\d+\.\d\d\n)+)")
+SCORED = ">a b\nGGGGAAAACCCC\n((((....))))\n>c\nGGCC&GGCC\n((((&))))\n"
+
+
+def parsed(grammar, text):
+    """The fields of all records; nothing is left over."""
+    assert grammar.sub("", text) == ""
+    return grammar.findall(text)
+
+
+def test_energies(files, tmp_path):
+    found = parsed(RNAFOLD, succeed("energy", stdin=SCORED))
+    assert [(name, energy) for name, *_, energy in found] == [("a", "-5.40"), ("c", "-5.90")]
+    told = succeed("energy", "--loops", "--temperature", 20, "-o", tmp_path / "a.dbn", stdin=SCORED)
+    assert told == ""
+    first_lines = (tmp_path / "a.dbn").read_text().splitlines()[2:5]
+    assert first_lines == [
+        "((((....)))) (-7.32)",
+        "# loop\tpairs\tbases\tenergy",
+        "# exterior\t1-12\tGC\t0.00",
+    ]
+    assert parsed(RNAFOLD, succeed("energy", tmp_path / "a.dbn")) == found  # comments are skipped
+    first, second = map(
+        json.loads, succeed("energy", "--format", "json", "--loops", stdin=SCORED).splitlines()
+    )
+    assert (first["name"], first["energy"], first["temperature"]) == ("a", -5.4, 37.0)
+    assert second["loops"][0] == {"loop": "initiation", "pairs": [], "bases": [], "energy": 4.1}
+    assert second["loops"][2]["bases"] == ["GC", "GC"]
+    assert sum(loop["energy"] for loop in second["loops"]) == pytest.approx(second["energy"])
+    circle = ">a\nGGGGAAAACCCCAUA\n((((....))))...\n"
+    assert succeed("energy", "--circular", stdin=circle).endswith(" (0.00)\n")
+
+
+def test_structures_without_an_energy_are_told(files, tmp_path):
+    text = ">knot\nGGGAAAGGGCCCCCC\n(((...[[[)))]]]\n>ok\nGGGGAAAACCCC\n((((....))))\n>tight\nGACG\n(.).\n"
+    result = run("energy", stdin=text)
+    assert (result.exit_code, result.stdout) == (0, text.replace("))))", ")))) (-5.40)"))
+    assert result.stderr.count("\n") == 1
+    assert (
+        "structures without a score in 2 records: <input>: record 'knot' (the structure has a"
+        in result.stderr
+    )
+    assert "record 'tight' (the hairpin loop 1-3 is impossible)" in result.stderr
+    (told, *_) = run("energy", "--format", "json", stdin=text).stdout.splitlines()
+    assert json.loads(told)["energy"] is None
+    assert "record 'a': no structure" in fail("energy", stdin=">a\nACGU\n")
+    assert "expected degrees Celsius above -273.15" in fail("energy", "--temperature", -300, stdin=text)
+    assert "m.structune:" in fail("energy", "--parameters", files / "m.structune", stdin=text)
+    (tmp_path / "a.dbn").write_text(text)
+    assert "this file is also read" in fail("energy", tmp_path / "a.dbn", "-o", tmp_path / "a.dbn")
+
+
+def test_output_as_vienna_rna_writes_it(files, folder, fold):
+    energies = structune.rna.read_energies(temperature=25.0)
+    out = fold(files / "test.fa", "--format", "vienna", "--temperature", 25)
+    assert [(name, x, y) for name, x, y, _ in parsed(RNAFOLD, out)] == [
+        (record.name, record.sequence, y) for record, y in zip(TEST, folder.predict(SEQUENCES), strict=True)
+    ]
+    for _, sequence, structure, energy in parsed(RNAFOLD, out):
+        assert float(energy) == pytest.approx(energies.of(sequence, structure), abs=0.006)
+    assert records(out)[0].header == "h0 some words"
+    ((*_, structure, energy),) = parsed(RNAFOLD, fold("--format", "vienna", stdin=">a b\nGGCCGG&CCGGCC\n"))
+    assert (structure, float(energy)) == ("(((((.&.)))))", -9.8)  # as ViennaRNA 2.8
+    ((sequence, least, width, lines),) = parsed(
+        RNASUBOPT, fold("--format", "vienna", "--nbest", 3, stdin=">a\nGGGGAAAACCCC\n")
+    )
+    rows = [line.split() for line in lines.splitlines()]
+    assert [y for y, _ in rows] == [y for y, _ in folder.predict_nbest([sequence], 3)[0]]
+    found = [structune.rna.read_energies().of(sequence, y) for y, _ in rows]
+    assert [float(energy) for _, energy in rows] == pytest.approx(found)
+    assert [int(least), int(width)] == pytest.approx([100 * min(found), 100 * (max(found) - min(found))])
+    assert parsed(RNASUBOPT, fold("--format", "vienna", "--samples", 2, stdin=">a\nGGGGAAAACCCC\n"))
+
+
+def test_log_odds_in_place_of_energies(files, folder, fold, monkeypatch):
+    model, sequence, args = (
+        files / "m.structune",
+        "GGGGAAAACCCC",
+        ["--format", "vienna", "--score", "log-odds"],
+    )
+    lines = fold(*args, "--nbest", 5, stdin=f"{sequence}\n").splitlines()[2:]
+    structures, odds = zip(*(line.split() for line in lines), strict=True)
+    losses = folder.log_loss([sequence] * 6, [*structures, "." * 12])
+    assert [float(each) for each in odds] == pytest.approx(losses[5] - losses[:5], abs=0.006)
+    monkeypatch.setattr(RNAFolder, "predict_knotted", lambda *_, **__: [KNOT.structure])
+    for options, reason in (
+        (args, "the model cannot produce it"),
+        (args[:2], "the structure has a pseudoknot"),
+    ):
+        result = run("fold", "-m", model, *options, "--pseudoknots", *QUIET, stdin=f"{KNOT.sequence}\n")
+        assert result.stdout == f">1\n{KNOT.sequence}\n{KNOT.structure}\n"
+        assert f"structures without a score in 1 record: '1' ({reason}" in result.stderr
+
+
+def test_options_of_scores_that_have_no_effect(refused):
+    for args, message in (
+        ("--temperature 20", "--temperature needs --format vienna."),
+        ("--score energy", "--score needs --format vienna."),
+        ("--format vienna --score log-odds --temperature 20", "cannot be combined with --score log-odds"),
+        ("--format vienna --score log-odds --shape a", "--score log-odds cannot be combined with --shape"),
+    ):
+        assert message in refused(*args.split(), stdin="ACGU\n")

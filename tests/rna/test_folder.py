@@ -352,7 +352,7 @@ def test_bases_pair_that_must_pair_in_every_prediction():
         (lambda m, x: m.predict(x, False), "gamma=False: expected a finite number"),
         (lambda m, x: m.predict_viterbi(x, 4.0), "give a list of constraints"),
         (lambda m, x: m.predict_knotted(x, constraints=7), "give a list of constraints"),
-        (lambda m, x: m.predict_knotted(x, 1.0, "..."), "gamma_knots='...': expected a finite number"),
+        (lambda m, x: m.predict_knotted(x, 1.0, "..."), "threshold='...': expected a"),
         (lambda m, x: m.predict_nbest(x, within=None), "within=None: expected a number >= 0"),
         (lambda m, x: m.sample(x, "..."), "n='...': expected a whole number"),
     ],

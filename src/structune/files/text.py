@@ -11,7 +11,7 @@ from copy import copy
 from functools import partial
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from structune.errors import DataError
 from structune.files.looks_like import HEAD, named_by_look
@@ -276,7 +276,7 @@ class Lines:
             seen.append(line)
             yield line[1]
 
-    def checked(self, check: Callable[[Lines], Iterator[tuple[int, str]]]) -> Lines:
+    def checked(self, check: Callable[[Lines], Iterator[tuple[int, str]]]) -> Self:
         """The lines as `check`, which takes and yields them, returns them."""
         return self._with(check(self._with(self._numbered)))
 
@@ -301,7 +301,7 @@ class Lines:
                 raise
             raise named from error
 
-    def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Lines]:
+    def pieces(self, is_first: Callable[[str], bool]) -> Iterator[Self]:
         """Split the lines into pieces, each of which starts where `is_first` is true."""
         piece: list[tuple[int, str]] = []
         for number, text in self._numbered:
@@ -312,7 +312,7 @@ class Lines:
         if piece:
             yield self._with(piece)
 
-    def _with(self, numbered: Iterable[tuple[int, str]]) -> Lines:
+    def _with(self, numbered: Iterable[tuple[int, str]]) -> Self:
         part = copy(self)
         part._numbered = iter(numbered)
         return part

@@ -8,11 +8,11 @@ command line, use ``structune fold``.
 - ``structure/``: the model, its shards and its predictions; ``kernels/``: its recursions
 - ``formats/``: files of sequences and structures, alignments, parameters
 - ``consensus``: one structure for aligned sequences
-- ``probing``: log odds of bases to be paired from reactivities; ``energies`` of structures, from files;
+- ``probing``: log odds of bases to be paired from reactivities; ``energies`` of structures (Turner 2004);
   ``distilling``: a folder trained on these or another teacher
 - ``metrics``: accuracy of base pairs, and a model's judgement of structures; ``plots``
-- ``data``: data sets of known structures; ``task``, ``options``, ``fold_commands``, ``folded``,
-  ``fold_report``, ``examples``, ``scores``: the command line
+- ``data``: data sets of known structures; ``task``, ``options``, ``fold_commands``,
+  ``energy_commands``, ``folded``, ``fold_report``, ``examples``, ``scores``: the command line
 """
 
 import lazy_loader

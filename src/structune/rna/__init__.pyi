@@ -6,6 +6,7 @@ from .data import load_probed as load_probed
 from .data import load_rna as load_rna
 from .distilling import distill as distill
 from .energies import Energies as Energies
+from .energies import Loop as Loop
 from .energies import read_energies as read_energies
 from .folder import RNAFolder as RNAFolder
 from .formats.alignments import RNAAlignment as RNAAlignment
@@ -17,6 +18,8 @@ from .formats.brackets import drop_pseudoknots as drop_pseudoknots
 from .formats.brackets import largest_nested as largest_nested
 from .formats.brackets import partners as partners
 from .formats.brackets import to_dot_bracket as to_dot_bracket
+from .formats.commands import Commands as Commands
+from .formats.commands import read_commands as read_commands
 from .formats.contrafold import read_contrafold as read_contrafold
 from .formats.contrafold import write_contrafold as write_contrafold
 from .formats.pair_tables import read_bpseq as read_bpseq

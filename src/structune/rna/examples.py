@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,13 +19,16 @@ from structune.errors import DataError
 from structune.files.text import Lines, Source, plural, shown, some_of, source_name
 from structune.rna.formats.any import files_of, read_rna
 from structune.rna.formats.brackets import STRANDS
-from structune.rna.formats.sequences import Entry, RNARecord, end_in_constraints, scan
+from structune.rna.formats.commands import read_commands
+from structune.rna.formats.sequences import Entry, RNALines, RNARecord, end_in_constraints, scan
 from structune.rna.probing import ReactivityModel, check_letters, deigan_log_odds, read_reactivities
 from structune.rna.structure.constraints import NOTATION, Constraints
+from structune.rna.structure.rna import RNA
 from structune.running.executors import count_jobs
 from structune.running.memory import batch_memory, live_map
 
 R = TypeVar("R")
+T = TypeVar("T")
 _MARKS, _UPPER_MARKS = set(NOTATION + STRANDS), frozenset("X" + STRANDS)
 _MOST_NAMED, _MOST_NAMED_SEQUENCES = 3, 5  # files, and sequences
 _UPPER = "a line of X as long as the sequence above. Write constraints in lower case, or unknown bases as N"
@@ -93,9 +96,10 @@ def read_sequences(
 
     def read(source: Source) -> Iterator[Example]:
         if below == "constraints":
-            lines = Lines(source)
+            lines = RNALines(source)
             with lines.told_by_look(("FASTA", "dot-bracket"), "constraints stand below sequences of FASTA"):
                 yield from (entry.example() for entry in scan(lines, _Constrained) if entry.is_whole)
+            lines.tell()
             return
         name = source_name(source)
         tell = partial(unused.update, [name])
@@ -117,26 +121,52 @@ def read_sequences(
         say(f"{told}. {advice}")
 
 
-# --- reactivities -------------------------------------------------------------------------------------------
+# --- constraints and reactivities in files of their own -----------------------------------------------------
+
+
+def _matched(
+    examples: Iterator[Example], path: Path, known: Mapping[str, T], what: str
+) -> Iterator[tuple[Example, T | None]]:
+    """Yield each example with what a file says of its name; report names without a match at the end."""
+    unused, without = set(known) - {""}, list[str]()
+    for index, example in enumerate(examples):
+        name = "" if "" in known else example.record.name  # a file without names is of the one sequence
+        if not name and index:
+            expected = f"for several sequences, put a line '>name' above the {what} of each"
+            raise DataError(f"{path}: {what} without a name; {expected}")
+        unused.discard(name)
+        if name not in known:
+            without.append(name)
+        yield example, known.get(name)
+    for told, names in (
+        (f"folded {plural(len(without), 'sequence')} without {what}", without),
+        (f"ignored the {what} of {plural(len(unused), 'name')} that no sequence has", unused),
+    ):
+        if names:
+            say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")
+
+
+def with_commands(examples: Iterator[Example], path: Path, rna: RNA) -> Iterator[Example]:
+    """Yield the same examples with constraints of a file of commands, beside those that they have."""
+    for example, commands in _matched(examples, path, read_commands(path), "commands"):
+        if commands is None:
+            yield example
+            continue
+        try:
+            known = commands.constraints(example.record.sequence, example.constraints, rna)
+        except DataError as error:
+            raise example.refuse(str(error)) from None
+        yield replace(example, constraints=known)
 
 
 def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> Iterator[Example]:
     """Yield the same examples with their reactivities, matched by name; report names without a match."""
-    known, without = read_reactivities(path), list[str]()
     table = None if method == "deigan" else ReactivityModel.pretrained()
-    unused = {name for name, values in known.items() if name and values.size}
-    for index, example in enumerate(examples):
-        name = "" if "" in known else example.record.name  # a table has no name, and is of the one sequence
-        if not name and index:
-            expected = "for several sequences, put a line '>name' above the reactivities of each"
-            raise DataError(f"{path}: reactivities without a name; {expected}")
-        # Rows are looked up by name, in whatever order; what is left of them is told at the end.
-        values = known.get(name)
-        if values is None or (name and not values.size):
-            without.append(name)
+    known = {name: values for name, values in read_reactivities(path).items() if not name or values.size}
+    for example, values in _matched(examples, path, known, "reactivities"):
+        if values is None:
             yield example
             continue
-        unused.discard(name)
         record, n = example.record, example.record.n_bases
         if values.size > n:
             raise example.refuse(
@@ -157,12 +187,6 @@ def with_reactivities(examples: Iterator[Example], path: Path, method: str) -> I
         paired = deigan_log_odds(row) if table is None else table.paired(record.sequence, row)
         notation = example.constraints if isinstance(example.constraints, str) else ""
         yield replace(example, constraints=Constraints(notation, paired=paired))
-    for told, names in (
-        (f"folded {plural(len(without), 'sequence')} without reactivities", without),
-        (f"ignored the reactivities of {plural(len(unused), 'name')} that no sequence has", unused),
-    ):
-        if names:
-            say(f"{path}: {told}: {some_of([*map(shown, sorted(names))], _MOST_NAMED_SEQUENCES)}")
 
 
 # --- families ---------------------------------------------------------------------------------------------
@@ -221,8 +245,9 @@ class _Constrained(Entry):
     def example(self) -> Example:
         if not self.structure and end_in_constraints(self.sequence, _UPPER_MARKS):
             raise self.lines.refuse(self.last_number, _UPPER)
+        bases = self.bases
         with self.lines.at(self.number):
-            record = RNARecord(self.name, "".join(self.sequence), description=self.description)
+            record = RNARecord(self.name, bases, description=self.description)
         place = f"{self.lines.name}:{self.structure_number or self.number}"
         return Example(record, place, "".join(self.structure) or None)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from structune.cli.files import (
     FileNames,
@@ -27,11 +29,13 @@ from structune.cli.reports import page_at_end
 from structune.cli.terminal import Progress, say, time_in_words
 from structune.errors import CapabilityError, DataError
 from structune.files.text import plural
-from structune.rna.examples import Example, in_order, read_sequences, with_reactivities
+from structune.rna.energies import read_energies
+from structune.rna.energy_commands import scored, tell_unscored
+from structune.rna.examples import Example, in_order, read_sequences, with_commands, with_reactivities
 from structune.rna.folded import Folded, texts_of
 from structune.rna.formats.alignments import read_alignments, stockholm_text
-from structune.rna.formats.brackets import STRANDS
-from structune.rna.inputs import Draws
+from structune.rna.formats.brackets import STRANDS, bases_of, cut_as
+from structune.rna.inputs import Draws, fit_into_space
 from structune.rna.metrics import Judgement
 from structune.rna.options import (
     PRETRAINED,
@@ -102,7 +106,7 @@ def fold(
     wanted: Wanted,
     writing: Writing,
 ) -> int:
-    _check_apart(files, source, writing.output, known.shape, page=writing.report)
+    _check_apart(files, source, writing.output, known.shape, known.commands, page=writing.report)
     if shape.initiation is not None and not math.isfinite(shape.initiation):
         raise DataError(f"--initiation {shape.initiation}: expected a finite number")
     format, has_many = writing.written_as, wanted.samples is not None or wanted.is_ranked
@@ -164,7 +168,11 @@ def _prepared(read: Iterator[Example], recipe: Recipe, known: Known) -> Iterator
     """Yield sequences with all that is known; refuse unwritable ones, print the cost of long ones."""
     folder, wanted, writing, format = recipe.folder, recipe.wanted, recipe.writing, recipe.writing.written_as
     draws = None if wanted.samples is None else Draws(wanted.seed)  # those of `RNAFolder.sample`
-    for example in read if known.shape is None else with_reactivities(read, known.shape, known.shape_method):
+    if known.shape is not None:
+        read = with_reactivities(read, known.shape, known.shape_method)
+    if known.commands is not None:
+        read = with_commands(read, known.commands, folder._structure)
+    for example in read:
         sequence, has_two = example.record.sequence, STRANDS in example.record.sequence
         if known.duplex:
             given = as_constraints(example.constraints) or Constraints()
@@ -199,6 +207,8 @@ class Recipe:
         self.with_log_partition = has_sums and format == "json"
         of_two = format == "json" or (format == "dbn" and wanted.method != "viterbi")
         self.with_dimers = has_sums and of_two
+        with_energies = format == "vienna" and writing.score == "energy"
+        self._energies = read_energies(temperature=writing.temperature) if with_energies else None
         asked = {
             "--samples": wanted.samples is not None,
             "--nbest": wanted.nbest is not None,
@@ -231,7 +241,24 @@ class Recipe:
                 own["pairs"] = folder.pair_probabilities(sequence, known)
             if self.with_dimers and STRANDS in sequence:
                 own["dimer"] = float(folder.dimer_probabilities([sequence], [known])[0])
+            if self.writing.written_as == "vienna":
+                own["scores"], own["unscored"] = self._scores(sequence, own["structures"])
         return [Folded(example.record, **own) for example, own in zip(batch, found, strict=True)]
+
+    def _scores(self, sequence: str, structures: Iterable[str]) -> tuple[list[float], str]:
+        """The score of each structure, not finite if it has none, and the reason of the first of these."""
+        if self._energies is None:
+            rna, without = self.folder._structure, cut_as(sequence, "." * len(bases_of(sequence)))
+            given = [without, *structures]
+            known = fit_into_space(rna, [sequence] * len(given), given, "skip")
+            values = np.full(len(given), -np.inf)
+            values[known.kept] = rna.score(self.folder.coef_, known.shard(rna, [sequence] * len(given)))
+            values[list(known.unknotted)] = -np.inf  # pairs were dropped
+            odds = (values[1:] - values[0]).tolist()
+            return odds, "" if all(map(math.isfinite, odds)) else "the model cannot produce it"
+        circular = self.folder.circular
+        found = [scored(self._energies, sequence, structure, circular) for structure in structures]
+        return [score for score, *_ in found], next((reason for *_, reason in found if reason), "")
 
     def memory_of(self, example: Example) -> float:
         """Bytes that this takes, the table of pairs with it if that is wanted."""
@@ -290,7 +317,7 @@ def _write(
     output, format, names = writing.output, writing.written_as, FileNames()
     shown = not writing.quiet and not (output == "-" and sys.stdout.isatty())
     heading = _HEADINGS.get(format if writing.window is None else "windows", "")
-    ending = "tsv" if heading else format
+    ending, unscored = "tsv" if heading else format, list[str]()
     opened = nullcontext() if _is_folder(output) else open_bytes(output)
     with opened as file, closing(results), Progress(shown) as progress:
         for batch in results:
@@ -298,6 +325,7 @@ def _write(
             while batch:
                 folded = batch.pop(0)
                 name = folded.record.name
+                unscored += [f"{name!r} ({folded.unscored})"] if folded.unscored else []
                 text: Iterator[str] = chain(
                     [heading], texts_of(folded, format, writing.min_probability, recipe.model)
                 )
@@ -318,6 +346,7 @@ def _write(
                     _draw(folded, recipe, plot_path and plot_path(name), dot_path and dot_path(name))
                 del folded, text  # its table of pairs is then gone: others wait for the memory
             progress.advance(n_done)
+    tell_unscored(unscored)
 
 
 def _draw(folded: Folded, recipe: Recipe, plot: Path | None, dot_plot: Path | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,6 +35,8 @@ class Folded:
     windows: FloatArray | None = None  # probabilities to be unpaired, by the first base
     log_partition: float | None = None
     dimer: float | None = None  # how probably a pair joins two strands
+    scores: list[float] | None = None  # of --format vienna; not finite for a structure without one
+    unscored: str = ""  # why the first of these has none
 
     def choices(self) -> Iterator[tuple[str, int, float | None, list[str]]]:
         """Each structure, its number from 1, its probability, and what a header tells of it."""
@@ -87,6 +90,11 @@ def _pairs(folded: Folded, min_probability: float) -> Iterator[tuple[int, int, f
             yield i, j, p
 
 
+def with_score(structure: str, score: float) -> str:
+    """A structure and its score, as RNAfold writes them."""
+    return f"{structure} ({score:z.2f})" if math.isfinite(score) else structure
+
+
 def texts_of(folded: Folded, format: str, min_probability: float, model: str) -> Iterator[str]:
     """What is written of a sequence, some at a time."""
     record, pairs = folded.record, folded.pairs
@@ -104,6 +112,17 @@ def texts_of(folded: Folded, format: str, min_probability: float, model: str) ->
             texts = ([f"{x:.6g}" for x in column] for column in columns)
             for k, row in enumerate(zip(bases_of(record.sequence), *texts, strict=True), 1):
                 yield "\t".join([record.name, str(k), *row]) + "\n"
+        case "vienna":
+            yield f">{record.header}\n{record.sequence}"
+            scores = folded.scores or []
+            if folded.kind:  # as RNAsubopt
+                known = [score for score in scores if math.isfinite(score)]
+                yield f" {100 * min(known):z.0f} {100 * (max(known) - min(known)):z.0f}" if known else ""
+                yield "\n"
+                for structure, score in zip(folded.structures, scores, strict=True):
+                    yield f"{structure} {score:z.2f}\n" if math.isfinite(score) else f"{structure}\n"
+            else:
+                yield f"\n{with_score(folded.structures[0], scores[0])}\n"
         case "dbn":
             dimer = [] if folded.dimer is None else ["dimer", f"{folded.dimer:.6g}"]
             for structure, *_, words in folded.choices():

@@ -21,12 +21,13 @@ _GAMMA = (
     "higher value predicts more pairs. By default the value of the model: 1.5 for the pretrained model, 4 "
     "for others unless set in training."
 )
+_TEMPERATURE = "Temperature of energies, in degrees Celsius."
 _predicted, _written = partial(option, panel="Prediction"), partial(option, panel="Output")
 
 
 @dataclass(frozen=True)
 class Reading:
-    input_format: Literal["fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"] | None = option(
+    input_format: Literal["fasta", "dot_bracket", "plain", "seq", "bpseq", "ct", "stockholm"] | None = option(
         None,
         help="Format of the input files. plain: one sequence per line, or below a header; its structure "
         "may follow on the line below. By default detected from the ending of each file "
@@ -135,6 +136,14 @@ class Known:
         "x unpaired, | paired, < paired with a base to its right, > with one to its left, ( and ) paired "
         "with each other. Every predicted structure satisfies the constraints.",
     )
+    commands: Path | None = option(
+        None,
+        help="File of constraints: commands F, P, C and E as for RNAfold, with energies in kcal/mol; lines "
+        "'i j score' and 'i score' with log odds of a pair, or of a base to be paired (score -inf prohibits "
+        "a pair). Positions are from 1. For several sequences, a line '>name' precedes the lines of each. "
+        "Structures satisfy these constraints and those of --constraints; scores are added to those of "
+        "--shape.",
+    )
     shape: Path | None = option(
         None,
         help="File of reactivities (SHAPE, DMS). For one sequence: one line per base with its position, from "
@@ -197,14 +206,24 @@ class Output:
 
 @dataclass(frozen=True)
 class Writing:
-    format: Literal["dbn", "ct", "bpseq", "json", "pairs", "bases"] | None = _written(
+    format: Literal["dbn", "vienna", "ct", "bpseq", "json", "pairs", "bases"] | None = _written(
         None,
-        help="Output format. dbn: dot-bracket. ct, bpseq: one line per base. json: one object per line, with "
-        "pair probabilities, expected PPV and sensitivity, and the log-partition function. pairs: "
-        "tab-separated table of pair probabilities. bases: tab-separated table of the probability that each "
-        "base is unpaired, and the entropy of its partner in bits. By default taken from the ending of "
-        "--output, or dbn.",
+        help="Output format. dbn: dot-bracket. vienna: as RNAfold and RNAcofold write it, with --score "
+        "behind the structure. With --samples, --nbest or --within as RNAsubopt writes it: the sequence with "
+        "the lowest score and the range of scores, in hundredths, then each structure with its score. ct, "
+        "bpseq: one line per base. json: one object per line, with pair probabilities, expected PPV and "
+        "sensitivity, and the log-partition function. pairs: tab-separated table of pair probabilities. "
+        "bases: tab-separated table of the probability that each base is unpaired, and the entropy of its "
+        "partner in bits. By default taken from the ending of --output, or dbn.",
     )
+    score: Literal["energy", "log-odds"] = _written(
+        "energy",
+        help="Score in --format vienna. energy: free energy of the structure in kcal/mol, by the "
+        "nearest-neighbor parameters of Turner 2004. The model chooses the structure, so it need not have "
+        "the minimum energy. log-odds: the model's log odds of the structure against the one without pairs; "
+        "higher is better.",
+    )
+    temperature: float = _written(37.0, help=f"{_TEMPERATURE} It does not change the structures.")
     window: int | None = _written(
         None,
         min=1,
@@ -268,6 +287,7 @@ class Scoring:
     plot: Path | None = option(
         None, help="Draw the sensitivity-PPV curve to this file (.png, .pdf or .svg). Implies --curve."
     )
+    pseudoknots: bool = option(False, help="Score predictions with pseudoknots, as of fold --pseudoknots.")
     jobs: int = jobs_option("Evaluation")
     quiet: bool = quiet_option("Evaluation")
 
@@ -283,3 +303,27 @@ class Consensus(Output):
         help="Minimum probability of a pair of columns in the consensus structure. Higher values give fewer "
         "pairs.",
     )
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Options of the energies of known structures."""
+
+    circular: bool = option(
+        False, help="Score circular sequences, in which the last base is followed by the first."
+    )
+    temperature: float = option(37.0, help=_TEMPERATURE)
+    parameters: Path | None = option(
+        None, help="Energy parameter file of ViennaRNA, used instead of the parameters of Turner 2004."
+    )
+    format: Literal["vienna", "json"] = _written(
+        "vienna",
+        help="Output format. vienna: as RNAeval writes it, with the energy in parentheses behind the "
+        "structure. json: one object per line.",
+    )
+    loops: bool = _written(
+        False,
+        help="Also write the loops of each structure with their pairs, bases and energies: in vienna output "
+        "as lines below it that start with # and have columns separated by tabs. Positions count from 1.",
+    )
+    output: str = output_option()

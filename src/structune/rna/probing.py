@@ -12,6 +12,7 @@ import numpy as np
 
 from structune.errors import DataError
 from structune.files.text import Lines, Source, header_name, shown
+from structune.rna.formats.pair_tables import LEAST_EVIDENCE
 from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import LETTERS
 from structune.rna.structure.space import parse_sequence, places
@@ -64,9 +65,9 @@ def read_reactivities(source: Source) -> dict[str, Reactivities]:
     ----------
     source : path or file object
         A table, as ViennaRNA and RNAstructure read it: one line per base with its position, from 1, its
-        reactivity, and optionally its letter and an error. Or, for many sequences, a line ``>name`` and below
-        it the reactivities of all bases, on any number of lines, separated by blanks, tabs or commas; lines
-        of letters are the sequence.
+        reactivity, and optionally its letter and an error; or a BPSEQ file of EternaFold with ``e1``. Or, for
+        many sequences, a line ``>name`` and below it the reactivities of all bases, on any number of lines,
+        separated by blanks, tabs or commas; lines of letters are the sequence.
 
     Returns
     -------
@@ -129,6 +130,8 @@ def _table(lines: Lines) -> Reactivities:
     rows: dict[int, tuple[float, str]] = {}
     for number, text in _filled(lines):
         place, *words = text.replace(",", " ").split()
+        if len(words) > 2 and words[1] in ("e1", "t1"):  # BPSEQ of EternaFold, where less than 1e-5 is none
+            words = [words[0], words[2] if _number(lines, number, words[2]) >= LEAST_EVIDENCE else "NA"]
         letters = [word for word in words if len(word) == 1 and word.isalpha()]
         numbers = [word for word in words if word not in letters] or words[-1:]
         is_place = place.isdecimal() and 0 < int(place) <= _MOST_PLACES

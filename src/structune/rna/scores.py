@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -29,7 +30,7 @@ class FoldingScores:
 
     def __init__(
         self,
-        folder: RNAFolder,
+        folder: RNAFolder | None,  # None for predictions of another program
         examples: Sequence[Example],
         predicted: Sequence[str],
         gamma: float | None,  # None for a model without probabilities: structures are of the highest score
@@ -44,8 +45,9 @@ class FoldingScores:
 
     def tables(self) -> list[Table]:
         columns, told = ["sensitivity", "PPV", "F1"], self.as_dict()
-        how = "Viterbi" if self.gamma is None else f"gamma {self.gamma:g}"
-        tables = [numbers_table(f"Base pairs, {how}", "", columns, self._accuracies().items())]
+        how = ", Viterbi" if self.gamma is None else f", gamma {self.gamma:g}"
+        title = f"Base pairs{'' if self.folder is None else how}"
+        tables = [numbers_table(title, "", columns, self._accuracies().items())]
         if self.curve is not None:
             points = [(f"{gamma:g}", values) for gamma, *values in zip(*self.curve, strict=True)]
             title = f"Sensitivity and PPV, area {told['roc_area']:.4f}"
@@ -100,8 +102,9 @@ class FoldingScores:
         folds = []
         for s in drawn:
             record, known, folder = self.examples[s].record, self.examples[s].structure, self.folder
-            pairs = folder.pair_probabilities(record.sequence) if folder.has_probabilities else None
-            draw = partial(plot_structure, record.sequence, circular=folder.circular)
+            has_pairs, circular = (folder.has_probabilities, folder.circular) if folder else (False, False)
+            pairs = folder.pair_probabilities(record.sequence) if folder and has_pairs else None
+            draw = partial(plot_structure, record.sequence, circular=circular)
             found = partial(draw, self.predicted[s], pairs)
             blocks: list[Block] = [
                 picture(partial(draw, known), f"known structure of {record.name}", "Known structure."),
@@ -137,10 +140,11 @@ def evaluate(
     with_curve: bool = False,
     n_jobs: int | None = -1,
     quiet: bool = False,
+    with_knots: bool = False,
 ) -> FoldingScores:
     """Compare predicted with known structures; `gamma` is by default that of the model."""
-    if not folder.has_probabilities and (gamma is not None or with_curve):
-        told = "gamma and curves need a model with probabilities"
+    if not folder.has_probabilities and (gamma is not None or with_curve or with_knots):
+        told = "gamma, curves and pseudoknots need a model with probabilities"
         raise DataError(f"{told}; this one was fitted with loss={folder.loss!r}")
     gamma = folder.gamma if gamma is None and folder.has_probabilities else gamma
     gammas: list[Any] = [gamma, *(ROC_GAMMAS if with_curve else ())]
@@ -150,6 +154,8 @@ def evaluate(
         sequences = [example.record.sequence for example in batch]
         if gammas == [None]:
             return [(structure,) for structure in folder.predict_viterbi(sequences)]
+        if with_knots:
+            return list(zip(*(folder.predict_knotted(sequences, own) for own in gammas), strict=True))
         return list(zip(*folder.predict_gammas(sequences, gammas), strict=True))
 
     rows = list[tuple[str, ...]]()
@@ -160,3 +166,20 @@ def evaluate(
     predicted, *others = (list(column) for column in zip(*rows, strict=True))
     by_gamma = dict(zip(ROC_GAMMAS, others, strict=True)) if with_curve else None
     return FoldingScores(folder, examples, predicted, gamma, by_gamma)
+
+
+def compare(predictions: Iterable[Example], known: Sequence[Example]) -> FoldingScores:
+    """Compare the structures of another program, in any order, with known ones of the same sequences."""
+    by_sequence = defaultdict[str, list[Example]](list)
+    for example in predictions:
+        by_sequence[example.record.sequence].append(example)
+    found = list[str]()
+    for example in known:
+        of_same = by_sequence[example.record.sequence]
+        named = [other for other in of_same if other.record.name == example.record.name] or of_same
+        if not named:
+            raise example.refuse("there is no predicted structure of this sequence")
+        if len({other.structure for other in named}) > 1:
+            raise example.refuse(f"there are several predicted structures, the first in {named[0].called}")
+        found.append(named[0].structure)
+    return FoldingScores(None, known, found, None)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structune.cli.task import Examples, OwnCommand, Rule, Task
 from structune.cli.terminal import counted_from_one
+from structune.errors import DataError
 from structune.files.text import plural
 from structune.rna import options
 
@@ -20,12 +22,19 @@ if TYPE_CHECKING:
 
 _MOST_BASES, _MOST_SEQUENCES = 1 << 20, 1 << 14  # that are in memory at a time, or one sequence
 _INPUTS = (
-    "Files of sequences (FASTA, dot-bracket, CT, BPSEQ, Stockholm, or one sequence per line; also "
+    "Files of sequences (FASTA, dot-bracket, CT, BPSEQ, Stockholm, .seq, or one sequence per line; also "
     "compressed), folders of such files, or - for standard input, the default. Write two strands as A&B."
 )
 
 
 # --- commands ---------------------------------------------------------------------------------------------
+
+
+def _energy(*given: Any) -> int:
+    """Run the command, which is imported then."""
+    from structune.rna import energy_commands
+
+    return energy_commands.energy(*given)
 
 
 def _run(name: str, *given: Any) -> int:
@@ -62,6 +71,9 @@ _FOLD = OwnCommand(
         Rule("--pseudoknots", forbids=_OF_ONE, because="it applies to --method mea"),
         Rule("--threshold", needs=("--method centroid",)),
         Rule("--window", needs=("--format bases",)),
+        Rule("--score log-odds", forbids=("--shape", "--commands"), because="it is of the model alone"),
+        Rule("--score", needs=("--format vienna",)),
+        Rule("--temperature", needs=("--format vienna",), forbids=("--score log-odds",)),
         Rule("--seed", needs=("--samples",)),
         Rule("--shape-method", needs=("--shape",)),
     ),
@@ -89,6 +101,17 @@ _SCORE = OwnCommand(
     work=partial(_run, "score"),
     rules=(Rule("--contrafold", forbids=("--model",)), Rule("--circular", forbids=("--max-span",))),
 )
+_ENERGY = OwnCommand(
+    about=(
+        "Compute the free energies of known RNA structures.",
+        "Energies are in kcal/mol, by the nearest-neighbor parameters of Turner 2004 or of a parameter file, "
+        "as RNAeval computes them. Write two strands as A&B. Structures with pseudoknots or impossible "
+        "loops have no energy; they are listed at the end.",
+    ),
+    inputs="Files of sequences with structures, or - for standard input, the default.",
+    options=(options.Reading, options.Energy),
+    work=_energy,
+)
 
 
 class RNATask(Task):
@@ -114,14 +137,16 @@ class RNATask(Task):
     parameters = ("loss", "groups")
     tuning = ("cv", "random_state")
     space = ("features", "outside", "min_hairpin", "noncanonical")
-    own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE}  # noqa: RUF012
-    evaluates_others = ", or pretrained for the included model"
+    own = {"fold": _FOLD, "consensus": _CONSENSUS, "score": _SCORE, "energy": _ENERGY}  # noqa: RUF012
+    evaluates_others = (
+        ", pretrained for the included model, or a file with the structures that another program predicted"
+    )
     evaluates = (
         "Prints sensitivity (the share of the known pairs that are found), PPV (the share of the predicted "
         "pairs that are correct) and F1. Pooled values count the pairs of all sequences together; mean "
         "values average over sequences. With slip 1 a pair also counts as correct if one of its bases is off "
-        "by one. The predictions are those of fold. Known pairs in pseudoknots count as missed, because no "
-        "pseudoknots are predicted."
+        "by one. The predictions are those of fold, or those of the file. Without --pseudoknots, fold "
+        "predicts no pseudoknots, and known pairs in pseudoknots count as missed."
     )
     examples = (
         "structune train rna train.dbn more/ --model rna.structune --penalty 0.5 --test test.dbn",
@@ -136,6 +161,7 @@ class RNATask(Task):
         "structune fold genome.fa --max-span 300 --format bases --window 8",
         "structune consensus family.sto > consensus.sto",
         "structune score known.dbn > scores.tsv",
+        "structune energy known.dbn --loops --temperature 25",
     )
 
     def prepare(self, model: RNAFolder, learning: options.Learning) -> None:
@@ -218,8 +244,23 @@ class RNATask(Task):
             ("data", f"{plural(len(written), 'sequence')}, {plural(sum(written.n_parts), 'base')}")
         ]
 
-    def open(self, path: str, _: Any) -> RNAFolder:
-        return options.Source(path).open()
+    def open(self, path: str, scoring: Any) -> RNAFolder | list[Example]:
+        """The model, or the predictions of another program."""
+        from structune.files.models import kind_in_file
+        from structune.rna.examples import read_with_structures
+
+        is_model = path == options.PRETRAINED or not Path(path).exists() or kind_in_file(path) is not None
+        if is_model or not isinstance(scoring, options.Scoring):
+            return options.Source(path).open()
+        asked = {
+            "--gamma": scoring.gamma is not None,
+            "--curve": scoring.curve,
+            "--plot": scoring.plot is not None,
+            "--pseudoknots": scoring.pseudoknots,
+        }
+        for name in filter(asked.get, asked):
+            raise DataError(f"{name} needs a model, but {path} is not a model file")
+        return list(read_with_structures([path]))
 
     def read_known(
         self, files: Sequence[str], reading: options.Reading, model: RNAFolder, header: Any
@@ -228,13 +269,25 @@ class RNATask(Task):
 
         return read_with_structures(files, reading.input_format)
 
-    def score(self, model: RNAFolder, known: Iterable[Example], scoring: options.Scoring) -> FoldingScores:
+    def score(
+        self, model: RNAFolder | list[Example], known: Iterable[Example], scoring: options.Scoring
+    ) -> FoldingScores:
         from structune.rna.plots import plot_sensitivity_ppv
-        from structune.rna.scores import evaluate
+        from structune.rna.scores import compare, evaluate
 
+        if isinstance(model, list):
+            return compare(model, list(known))
         model = model.set_params(n_jobs=1)  # threads share the sequences
         with_curve = scoring.curve or scoring.plot is not None
-        scores = evaluate(model, list(known), scoring.gamma, with_curve, scoring.jobs, scoring.quiet)
+        scores = evaluate(
+            model,
+            list(known),
+            scoring.gamma,
+            with_curve,
+            scoring.jobs,
+            scoring.quiet,
+            scoring.pseudoknots,
+        )
         if scoring.plot is not None and scores.curve is not None:
             plot_sensitivity_ppv({"model": (scores.curve.sensitivity, scores.curve.ppv)}, scoring.plot)
         return scores

@@ -86,11 +86,11 @@ def test_own_structures_come_first():
         ("\n>a\nACGU\n", "2: expected the line '# STOCKHOLM 1.0' here, not '>a'"),
         (TEXT + "x ACGU\n", "9: expected the line '# STOCKHOLM 1.0' here, not 'x ACGU'"),
         (TEXT.replace("//", ""), "7: the last line '//' is missing"),
-        (TEXT.replace("GGG-", "GGZ-"), "4: position 3 (from 1): 'Z' is not one of"),
+        (TEXT.replace("GGG-", "ZGZ-"), "4: position 1 (from 1): 'Z' is not one of"),
         (TEXT.replace("GGG-", "GG -"), "4: 'one/1-9       GG -AAACCC' is not a name and its aligned"),
         (TEXT.replace("GGG-", "GGG"), "5: the row has 10 columns, but the row in line 4 has 9"),
         (TEXT.replace("<<(", "<<(."), "6: the row has 11 columns, but the row in line 4 has 10"),
-        (TEXT.replace("<<(,", "<<( "), "6: '#=GC SS_cons  <<( ___)>>': a structure must not contain"),
+        (TEXT.replace("<<(,", "<<( "), "6: '#=GC SS_cons  <<( ___)>>': annotation of columns must not"),
         (blocks("ACG", "()>"), "3: column 3 (from 1): '>' has no matching '<'"),
         (blocks("ACGU", "(<)>"), "3: column 3 (from 1): ')' has no matching '('"),
         (blocks("ACG", "..a"), "3: column 3 (from 1): 'a' has no matching 'A'"),
@@ -100,7 +100,7 @@ def test_own_structures_come_first():
             "# STOCKHOLM 1.0\nx AC\n#=GC SS_cons ()\nx GU\n#=GC SS_cons .)\n//\n",
             "5: column 2 (from 1): ')' has no matching '('",
         ),
-        ("# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n", "2: 'y' has a structure, but no sequence"),
+        ("# STOCKHOLM 1.0\n#=GR y SS ..\nx AC\n//\n", "2: 'y' has annotation, but no sequence"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
@@ -150,7 +150,7 @@ def test_names_that_are_there_twice_can_be_read_back():
 
 def test_an_alignment_without_rows_is_named():
     text = "# STOCKHOLM 1.0\n#=GF ID A\n//\n# STOCKHOLM 1.0\ns GGG\n//\n"
-    with pytest.raises(DataError, match="not an alignment in Stockholm format"):
+    with pytest.raises(DataError, match=r"<input>:1: alignment 'A' has no sequences"):
         list(read_alignments(io.StringIO(text)))
 
 
@@ -166,7 +166,7 @@ def test_clustal_and_fasta():
     [
         ("", "<input>: the file is empty, expected an alignment"),
         (">a\nACG\n>b\nAC\n", "<input>: not an alignment in Fasta format"),
-        ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>: not an alignment in Stockholm format"),
+        ("# STOCKHOLM 1.0\na ACG\nb AC\n//\n", "<input>:3: the row has 2 columns, but the row in line 2"),
         ("ACGU\n", "<input>: not an alignment in Clustal format"),
         ("CLUSTAL W\n\n   *\n", "<input>: not an alignment in Clustal format"),
         (" x MSF: 4  Type: N  Check: 1 ..\n\n Name: a Len: 4\n", "no alignment. The file looks like MSF: "),

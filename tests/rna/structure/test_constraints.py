@@ -24,7 +24,7 @@ from rnas import (
     structures,
 )
 from structune.errors import DataError
-from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.constraints import Constraints, without_pairs
 from structune.rna.structure.rna import RNA
 
 CLOSE = {"rtol": 1e-7, "atol": 1e-7}  # forced pairs cost digits
@@ -92,13 +92,28 @@ def test_every_decoder_gives_the_best_structure_that_satisfies_them(kind, seed):
     sequence = sequence if rna.circular or kind in ("line", "local") else cut(rng, sequence)
     marks = "".join(rng.choice(list(".x|<>"), len(sequence), p=[0.65, 0.05, 0.16, 0.07, 0.07]))
     known = Constraints("".join("&" if a == "&" else b for a, b in zip(sequence, marks, strict=True)))
-    known = replace(known, between=kind == "duplex")
     nick = sequence.find("&")
-    kept = [
-        over_places(sequence, y)
-        for y in structures(sequence, rna.min_hairpin, max_span=rna.max_span, circular=rna.circular)
-        if satisfies(y, known) and (kind != "duplex" or all(i < nick < j for i, j in pairs_of(y)))
+    free = structures(sequence, rna.min_hairpin, max_span=rna.max_span, circular=rna.circular)
+    scored = {pair: rng.normal() * 3 for pair in sorted(set().union(*map(pairs_of, free)))[::2]}
+    required = {pair for pair in scored if rng.random() < 0.1}
+    allowed = [
+        y
+        for y in free
+        if satisfies(y, known)
+        and required <= pairs_of(y)
+        and (kind != "duplex" or all(i < nick < j for i, j in pairs_of(y)))
     ]
+    kept = [over_places(sequence, y) for y in allowed]
+
+    def bases(i, j):  # which may be given in either order
+        return [k - (0 <= nick < k) for k in (j, i)]
+
+    known = replace(
+        known,
+        between=kind == "duplex",
+        pairs=[(*bases(*pair), score) for pair, score in scored.items()],
+        required=[bases(*pair) for pair in required],
+    )
     w, shard = rng.normal(size=rna.n_weights), rna.encode([sequence], constraints=[known])
     if not kept:
         for question in QUESTIONS.values():
@@ -106,6 +121,7 @@ def test_every_decoder_gives_the_best_structure_that_satisfies_them(kind, seed):
                 question(rna, w, shard)
         return
     scores = rna.score(w, rna.encode([sequence] * len(kept)), np.concatenate(kept))
+    scores += [sum(scored.get(pair, 0.0) for pair in pairs_of(y)) for y in allowed]
     p, own = enumerated_pairs(kept, scores), {tuple(y) for y in kept}
     opened = Constraints(known.notation.replace("&", "." * 31))
 
@@ -131,6 +147,11 @@ def test_every_decoder_gives_the_best_structure_that_satisfies_them(kind, seed):
         assert {tuple(y) for y in found.tolist()} <= own
         close = np.sort(scores[scores > scores.max() - within])[::-1][:n]
         assert_allclose(values[: close.size], close, **CLOSE)
+
+
+def test_pairs_of_excluded_bases_are_no_longer_required():
+    known = without_pairs(Constraints(required=[(9, 0), (1, 8)]), np.arange(10) == 0, "((......))")
+    assert (known.notation, known.required.tolist()) == ("x.........", [[1, 8]])
 
 
 def test_bases_that_can_only_pair_alone():
@@ -203,10 +224,21 @@ def test_without_constraints_all_weights_will_do(question):
         ("..[..", r"sequence 1: constraint 2 \(from 0\): '\[' is not one of '.x|<>\(\)'"),
         ("..)..", r"sequence 1: constraints, base 2 .* '\)' has no matching '\('"),
         ("((..)", r"sequence 1: constraints, base 0 .* '\(' has no matching '\)'"),
-        (Constraints(prohibited=[(3, 3)]), r"sequence 1: the prohibited pair \(3, 3\) must be two bases, f"),
-        (Constraints(prohibited=[(-1, 2)]), r"sequence 1: the prohibited pair \(-1, 2\)"),
+        (
+            Constraints(prohibited=[(3, 3)]),
+            r"sequence 1: the pair \(3, 3\) of constraints must be two bases, f",
+        ),
+        (Constraints(prohibited=[(-1, 2)]), r"sequence 1: the pair \(-1, 2\) of"),
         (Constraints(paired=[0.0] * 4), r"sequence 1: paired has shape \(4,\), but must have"),
-        (Constraints(prohibited=[(1, 2, 3)]), r"sequence 1: the prohibited pair \(1, 2, 3\)"),
+        (Constraints(prohibited=[(1, 2, 3)]), r"expected rows \(i, j\), not '\[\(1, 2, 3\)\]'"),
+        (Constraints(pairs=[(1, 2)]), r"expected rows \(i, j, log odds\), not '\[\(1, 2\)\]'"),
+        (Constraints(pairs=[(0, 4, 1), (4, 0, 1)]), "two log odds for the same pair"),
+        (Constraints(pairs=[(0, 4, -np.inf)]), r"log odds -inf of the pair \(0, 4\) .* use prohibited"),
+        (
+            Constraints(pairs=[(0, 3, 1)]),
+            "bases 0 and 3 .* have log odds as a pair, but they close a hairpin",
+        ),
+        (Constraints(required=[(4, 1)]), "bases 1 and 4 .* are constrained to pair, but they cannot"),
         (Constraints(paired=[0.0, 0.0, 0.0, 0.0, np.nan]), r"sequence 1: .* within \+-1000"),
         ("(..).", "sequence 1: bases 0 and 3 .* are constrained to pair, but they close a hairpin of 2"),
         (".(.).", "sequence 1: bases 1 and 3 .* are constrained to pair, but they cannot"),

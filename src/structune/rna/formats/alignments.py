@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from structune.errors import DataError
 from structune.files.provenance import made_by
-from structune.files.text import Lines, Source, distinct, one_word, plural, shown
-from structune.rna.formats.sequences import BASES, GAPS, RNARecord, clean_sequence
+from structune.files.text import Source, distinct, one_word, plural, shown
+from structune.rna.formats.sequences import BASES, GAPS, RNALines, RNARecord, bases_of_line, records_of
 
 _TO_GAP = str.maketrans(GAPS, "----")
 _UNPAIRED = ".,:_-~"
 _OPENED_BY = dict(zip("<({[>)}]", 2 * "<({[", strict=True))  # itself, or the bracket that it closes
 _LOOKS = {"Stockholm", "Clustal", "FASTA", "aligned FASTA", "A2M"}  # names of `looks_like` that are aligned
 _ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
-_BLOCK = re.compile(r"^//\s*$", re.MULTILINE)
-_NAME = re.compile(r"^#=GF\s+ID\s+(\S.*)", re.MULTILINE)
+_BY_COLUMN = ("#=GC", "#=GR")
+_CONSENSUS = "#=GC SS_cons"
 _Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by the numbers of their lines
 
 
@@ -39,55 +39,85 @@ def read_stockholm(source: Source) -> Iterator[RNARecord]:
         A base or structure is invalid, rows differ in length, or the first or last line is missing. The error
         names file and line.
     """
-    return parse_stockholm(Lines(source))
+    return records_of(parse_stockholm, source)
 
 
-def parse_stockholm(lines: Lines) -> Iterator[RNARecord]:
-    rows, number = None, 0  # sequences, their structures, and that of all: the pieces of each, by name
+def parse_stockholm(lines: RNALines) -> Iterator[RNARecord]:
+    return (record for block in _blocks(lines) for record in _records(lines, block))
+
+
+@dataclass
+class _Block:
+    """The lines of one alignment: the pieces of each row, by name, and all annotation by its first words."""
+
+    number: int  # of its first line
+    rows: dict[str, _Pieces] = field(default_factory=dict)
+    annotation: dict[str, _Pieces] = field(default_factory=dict)
+    no_rna: dict[str, DataError] = field(default_factory=dict)  # of rows with letters of modified bases
+
+    def sequence(self, lines: RNALines, name: str) -> str:
+        """The row of a sequence, with its gaps."""
+        row = "".join(self.rows[name].values())
+        return lines.standard(row, self.no_rna[name]) if name in self.no_rna else row
+
+
+def _blocks(lines: RNALines, keep_all: bool = False) -> Iterator[_Block]:
+    """The alignments of a file, with structures, or with all annotation."""
+    block, number = None, 0
     for number, text in lines.filled():
-        if rows is None:
+        if block is None:
             if not text.startswith("# STOCKHOLM"):
                 raise lines.refuse(number, f"expected the line '# STOCKHOLM 1.0' here, not {shown(text)}")
-            rows = dict[str, _Pieces](), dict[str, _Pieces](), dict[str, _Pieces]()
+            block = _Block(number)
             continue
-        match text.split():
-            case _ if text == "//":
-                yield from _records(lines, *rows)
-                rows = None
+        n_words = {"#=GF": 2, "#=GC": 2, "#=GS": 3, "#=GR": 3}.get(text[:4], 0)
+        words = text.split(maxsplit=n_words or 2)
+        if text == "//":
+            _check(lines, block)
+            yield block
+            block = None
+        elif n_words:
+            if len(words) <= n_words:
                 continue
-            case ["#=GC", "SS_cons", piece]:
-                kind, name = 2, ""
-            case ["#=GR", name, "SS", piece]:
-                kind = 1
-            case ["#=GC", "SS_cons", *_] | ["#=GR", _, "SS", *_]:
-                raise lines.refuse(number, f"{shown(text)}: a structure must not contain spaces")
-            case _ if text.startswith("#"):
+            label, piece = " ".join(words[:n_words]), words[-1]
+            if not (keep_all or label == _CONSENSUS or (text.startswith("#=GR") and words[2] == "SS")):
+                lines.counts["layers"] += label.startswith(f"{_CONSENSUS}_")
                 continue
-            case [name, piece]:
-                kind = 0
-                with lines.at(number):
-                    clean_sequence(piece, BASES + GAPS)
-            case _:
-                raise lines.refuse(number, f"{shown(text)} is not a name and its aligned sequence")
-        rows[kind].setdefault(name, {})[number] = piece
-    if rows is not None:
+            if label[:4] in _BY_COLUMN and len(piece.split()) > 1:
+                raise lines.refuse(number, f"{shown(text)}: annotation of columns must not contain spaces")
+            block.annotation.setdefault(label, {})[number] = piece
+        elif len(words) == 2 and not text.startswith("#"):
+            name, piece = words
+            bases, no_rna = lines.bases(number, piece, BASES + GAPS)
+            block.rows.setdefault(name, {})[number] = bases
+            if no_rna:
+                block.no_rna.setdefault(name, no_rna)
+        elif not text.startswith("#"):
+            raise lines.refuse(number, f"{shown(text)} is not a name and its aligned sequence")
+    if block is not None:
         raise lines.refuse(number, "the last line '//' is missing")
 
 
-def _records(
-    lines: Lines, rows: dict[str, _Pieces], own: dict[str, _Pieces], of_all: dict[str, _Pieces]
-) -> Iterator[RNARecord]:
-    for name, row in own.items():
-        if name not in rows:
-            raise lines.refuse(min(row), f"{shown(name)} has a structure, but no sequence")
-    every = [*rows.values(), *own.values(), *of_all.values()]
+def _check(lines: RNALines, block: _Block) -> None:
+    """Refuse rows, and annotation of columns, that are not all of one length or have no sequence."""
+    of_columns = {label: row for label, row in block.annotation.items() if label[:4] in _BY_COLUMN}
+    for label, row in of_columns.items():
+        if label.startswith("#=GR") and (name := label.split()[1]) not in block.rows:
+            raise lines.refuse(min(row), f"{shown(name)} has annotation, but no sequence")
+    every = [*block.rows.values(), *of_columns.values()]
     for row in every:
         if (n := len("".join(row.values()))) != (expected := len("".join(every[0].values()))):
             as_in = f"but the row in line {min(every[0])} has {expected:,}"
             raise lines.refuse(min(row), f"the row has {plural(n, 'column')}, {as_in}")
-    consensus = _pairs(lines, of_all[""]) if of_all else None
-    for name, row in rows.items():
-        pairs, sequence = _pairs(lines, own[name]) if name in own else consensus, "".join(row.values())
+
+
+def _records(lines: RNALines, block: _Block) -> Iterator[RNARecord]:
+    own = {name: f"#=GR {name} SS" for name in block.rows}
+    of_all = block.annotation.get(_CONSENSUS)
+    consensus = _pairs(lines, of_all) if of_all else None
+    for name, row in block.rows.items():
+        given = block.annotation.get(own[name])
+        pairs, sequence = _pairs(lines, given) if given else consensus, block.sequence(lines, name)
         kept = {k: base for k, base in enumerate(sequence) if base not in GAPS}
         text = ["."] * len(sequence)
         # A pair with a gap on one side is none of this sequence.
@@ -100,7 +130,7 @@ def _records(
         yield record
 
 
-def _pairs(lines: Lines, row: _Pieces) -> list[tuple[int, int, str]]:
+def _pairs(lines: RNALines, row: _Pieces) -> list[tuple[int, int, str]]:
     """The pairs of columns of a structure in WUSS notation, with the opening character."""
     places = [(number, k) for number, piece in row.items() for k in range(1, len(piece) + 1)]
 
@@ -146,12 +176,16 @@ class RNAAlignment:
         Aligned sequences, all of one length: ACGU and other IUPAC letters, ``-`` for gaps.
     structure : str, optional
         Consensus structure as in the file (WUSS notation).
+    annotation : mapping of str to tuple of str
+        Other annotation of a Stockholm file: texts by label, such as ``#=GF AU`` or ``#=GR name SS``. It is
+        ignored when alignments are compared.
     """
 
     name: str
     names: tuple[str, ...]
     rows: tuple[str, ...]
     structure: str | None = None
+    annotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
 
 def read_alignments(source: Source) -> Iterator[RNAAlignment]:
@@ -165,51 +199,72 @@ def read_alignments(source: Source) -> Iterator[RNAAlignment]:
     ------
     DataError
         The file has no alignment, rows differ in length, or a character is not a base. The message names the
-        file and the alignment.
+        file and the line or alignment.
     """
-    from Bio import AlignIO  # slow to import
-
-    lines = Lines(source, strip=False)
+    lines = RNALines(source, strip=False)
     with lines.told_by_look(_LOOKS, _ADVICE):
         first = next((text for text in lines.head(1000) if text.strip()), "").strip()
         if not first:
             raise DataError(f"{lines.name}: the file is empty, expected an alignment")
-        format = "stockholm" if first.startswith("# STOCKHOLM") else "fasta" if first[0] == ">" else "clustal"
-        marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
-        text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
-        text = text.strip() + "\n"
-        blocks = [*filter(str.strip, _BLOCK.split(text) if format == "stockholm" else [text])]
-        if not blocks:
-            raise DataError(f"{lines.name}: the file has no alignment")
-        for k, block in enumerate(blocks):
-            name = one_word(match[1]) if (match := _NAME.search(block)) else str(k + 1)
-            told = f"{lines.name}: alignment {shown(name)}:"
-            try:
-                if marks and block.count("\n") == 1:  # Biopython reads on without end
-                    raise ValueError("a single line")
-                whole = f"{block.lstrip()}\n//\n" if format == "stockholm" else block
-                found = AlignIO.read(io.StringIO(whole), format)
-            except (ValueError, AssertionError) as error:
-                message = f"not an alignment in {format.capitalize()} format ({error})"
-                raise DataError(f"{lines.name}: {message}") from None
-            rows = []
-            for record in found:
-                try:
-                    rows.append(clean_sequence(str(record.seq).translate(_TO_GAP), f"{BASES}-"))
-                except DataError as error:
-                    raise DataError(f"{told} row {shown(record.id)}: {error}") from None
-            if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
-                what = "each sequence is followed by unpaired bases, as in dot-bracket"
-                raise DataError(f"{told} {what}; expected aligned sequences")
-            names = tuple(one_word(record.id) for record in found)
-            structure = found.column_annotations.get("secondary_structure")
-            yield RNAAlignment(name, names, tuple(rows), structure)
+        if first.startswith("# STOCKHOLM"):
+            lines.strip()
+            yield from (_alignment(lines, block, k) for k, block in enumerate(_blocks(lines, True), 1))
+        else:
+            yield _of_biopython(lines, "fasta" if first[0] == ">" else "clustal")
+    lines.tell()
+
+
+def _alignment(lines: RNALines, block: _Block, count: int) -> RNAAlignment:
+    annotation = {label: tuple(pieces.values()) for label, pieces in block.annotation.items()}
+    name = one_word(annotation.pop("#=GF ID", (str(count),))[0])
+    if not block.rows:
+        raise lines.refuse(block.number, f"alignment {shown(name)} has no sequences")
+    rows = tuple(block.sequence(lines, each).translate(_TO_GAP) for each in block.rows)
+    structure = "".join(annotation.pop(_CONSENSUS, ())) or None
+    annotation |= {x: ("".join(texts),) for x, texts in annotation.items() if x[:4] in _BY_COLUMN}
+    return RNAAlignment(name, tuple(block.rows), rows, structure, annotation)
+
+
+def _of_biopython(lines: RNALines, format: str) -> RNAAlignment:
+    """The alignment of a Clustal or FASTA file."""
+    from Bio import AlignIO  # slow to import
+
+    marks = format == "clustal"  # below the blocks, of which editors may have cut off blanks
+    text = "".join(line for _, line in lines if not (marks and line[:1].isspace() and line.strip()))
+    if not (text := text.strip() + "\n").strip():
+        raise DataError(f"{lines.name}: the file has no alignment")
+    try:
+        if marks and text.count("\n") == 1:  # Biopython reads on without end
+            raise ValueError("a single line")
+        found = AlignIO.read(io.StringIO(text), format)
+    except (ValueError, AssertionError) as error:
+        message = f"not an alignment in {format.capitalize()} format ({error})"
+        raise DataError(f"{lines.name}: {message}") from None
+    told, rows = f"{lines.name}: alignment '1':", []
+    for record in found:
+        try:
+            bases, no_rna = bases_of_line(str(record.seq).translate(_TO_GAP), f"{BASES}-")
+            rows.append(lines.standard(bases, no_rna))
+        except DataError as error:
+            raise DataError(f"{told} row {shown(record.id)}: {error}") from None
+    if all(re.fullmatch(r"([^-]+)-+", row) and row.count("-") * 2 == len(row) for row in rows):
+        what = "each sequence is followed by unpaired bases, as in dot-bracket"
+        raise DataError(f"{told} {what}; expected aligned sequences")
+    return RNAAlignment("1", tuple(one_word(record.id) for record in found), tuple(rows))
 
 
 def stockholm_text(alignment: RNAAlignment, structure: str, model: str = "") -> str:
     """An alignment with a consensus structure, as Stockholm has it, where no name may be there twice."""
-    names = [*distinct(alignment.names), "#=GC SS_cons"]
-    width = max(map(len, names))
-    lines = [f"{name:<{width}} {row}" for name, row in zip(names, [*alignment.rows, structure], strict=True)]
-    head = ["# STOCKHOLM 1.0", f"#=GF ID {alignment.name}", f"#=GF CC {made_by(model)}"]
-    return "\n".join([*head, *lines, "//", ""])
+    made = made_by(model)
+    given = [(label, text) for label, texts in alignment.annotation.items() for text in texts]
+    lines = ["# STOCKHOLM 1.0", f"#=GF ID {alignment.name}", f"#=GF CC {made}"]
+    for label, text in given:
+        if label[:4] not in _BY_COLUMN and not (label == "#=GF CC" and text.startswith(made.split()[0])):
+            lines.append(f"{label} {text}")
+    body = list[tuple[str, str]]()
+    for name, row in zip(distinct(alignment.names), alignment.rows, strict=True):
+        body += [(name, row), *(each for each in given if each[0].startswith(f"#=GR {name} "))]
+    body += [each for each in given if each[0].startswith("#=GC")] + [(_CONSENSUS, structure)]
+    width = max(len(label) for label, _ in body)
+    lines += [f"{label:<{width}} {text}" for label, text in body]
+    return "\n".join([*lines, "//", ""]).encode(errors="replace").decode()

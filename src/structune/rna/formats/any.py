@@ -12,19 +12,30 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, shown, source_name, without_compression
+from structune.files.text import Source, shown, source_name, without_compression
 from structune.rna.formats.alignments import parse_stockholm
-from structune.rna.formats.pair_tables import is_label, parse_bpseq, parse_ct, write_bpseq, write_ct
+from structune.rna.formats.pair_tables import (
+    OF_RIBOSWITCH,
+    is_label,
+    parse_bpseq,
+    parse_ct,
+    write_bpseq,
+    write_ct,
+)
 from structune.rna.formats.sequences import (
     HEAD,
     OF_STRANDS,
     STRUCTURE,
+    RNALines,
     RNARecord,
     checked_masks,
     clean_sequence,
+    have_structures,
+    looks_like_rna,
     parse_dot_bracket,
     parse_fasta,
     parse_plain,
+    parse_seq,
     write_dot_bracket,
     write_fasta,
 )
@@ -40,11 +51,12 @@ class _Format(NamedTuple):
     has_headers: bool = False
 
 
-_DBN = "dot-bracket"
+_DBN = ("dot-bracket", "RNAfold -p output", "RNAsubopt output")
 _FORMATS = {
     "fasta": _Format(parse_fasta, ("FASTA",), ".fa .fas .fasta .ffn .fna .frn", write_fasta, True),
-    "dot_bracket": _Format(parse_dot_bracket, (_DBN,), ".dbn .dot .db .vienna", write_dot_bracket, True),
-    "plain": _Format(parse_plain, ("FASTA", _DBN), has_headers=True),
+    "dot_bracket": _Format(parse_dot_bracket, _DBN, ".dbn .dot .db .vienna", write_dot_bracket, True),
+    "plain": _Format(parse_plain, ("FASTA", *_DBN), has_headers=True),
+    "seq": _Format(parse_seq, (".seq of RNAstructure",), ".seq"),
     "bpseq": _Format(parse_bpseq, ("BPSEQ",), ".bpseq", write_bpseq),
     "ct": _Format(parse_ct, ("CT",), ".ct", write_ct),
     "stockholm": _Format(parse_stockholm, ("Stockholm",), ".sto .stk"),
@@ -57,13 +69,10 @@ _ADVICE = {  # by what a file looks like
         ["Clustal", "Stockholm", "aligned FASTA", "A2M"],
         "fold alignments with structune consensus, and single sequences from FASTA without gaps",
     ),
-    "RNAfold -p output": "delete the lines that end in [...] or {...} and those with frequencies, or run "
-    "RNAfold without -p",
-    "RNAsubopt output": "keep a header, the sequence alone and one of its structures for each record",
-    "": "RNA is read from FASTA, dot-bracket, CT, BPSEQ and Stockholm; set the format with --input-format "
-    "(format=)",
+    "": "RNA is read from FASTA, dot-bracket, CT, BPSEQ, Stockholm and .seq; set the format with "
+    "--input-format (format=)",
 }
-_BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+\d+")
+_BASE_OF_BPSEQ = re.compile(r"\d+\s+[A-Za-z]\s+(-?\d+|[et]\d.*)")
 
 
 def read_rna(
@@ -80,12 +89,13 @@ def read_rna(
     source : path or file object
         A file, compressed or not, binary or text (a file object is left open); or a folder, whose files with
         a known ending are read in the order of their names.
-    format : {"fasta", "dot_bracket", "plain", "bpseq", "ct", "stockholm"}, optional
+    format : {"fasta", "dot_bracket", "plain", "seq", "bpseq", "ct", "stockholm"}, optional
         Format of the files. By default it is detected from the ending of the name (``.fa .fas .fasta .ffn
-        .fna .frn``, ``.dbn .dot .db .vienna``, ``.bpseq``, ``.ct``, ``.sto .stk``, compressed or not) or else
-        from the first lines. "plain" has one sequence per line, or below a header, optionally with its
-        structure below. If a format is given, lines of ``x`` below sequences are read as masked bases. If
-        not, they are an error where every sequence has one, because they may be constraints.
+        .fna .frn``, ``.dbn .dot .db .vienna``, ``.seq``, ``.bpseq``, ``.ct``, ``.sto .stk``, compressed or
+        not) or else from the first lines, also for FASTA with structures below sequences. "plain" has one
+        sequence per line, or below a header, optionally with its structure below. "seq" is the format of
+        RNAstructure and Mfold. If a format is given, lines of ``x`` below sequences are read as masked
+        bases. If not, they are an error where every sequence has one, because they may be constraints.
     live : bool
         Yield each sequence as soon as it is complete, for interactive use: the format is detected from the
         first line alone, structures may be missing, and without headers each sequence is one line.
@@ -96,6 +106,11 @@ def read_rna(
         Function that is called for each structure that is ignored because `live` has already yielded its
         sequence.
 
+    Notes
+    -----
+    The letters E, F, I, J, L, O, P, Q and Z of modified bases are read as N if at least four fifths of the
+    letters are A, C, G, U or T. A warning tells their numbers.
+
     Raises
     ------
     DataError
@@ -105,15 +120,21 @@ def read_rna(
     _check_format(format, _FORMATS)
 
     def read(file: Source) -> Iterator[RNARecord]:
-        lines = Lines(file)
+        lines = RNALines(file)
         with lines.told_by_look(_LOOKS, _ADVICE):
             is_file = isinstance(file, str | os.PathLike)
-            found = format or _format_of_name(file) or _format_of_content(lines, live, is_file)
-        chosen = _FORMATS[found]
+            named = format or _format_of_name(file)
+            if format is None and named in ("fasta", "seq"):  # many name other files so
+                first = next(filter(None, lines.head(HEAD)), ";")
+                if have_structures(lines.head(HEAD)) if named == "fasta" else first[0] != ";":
+                    named = None
+            found = named or _format_of_content(lines, live, is_file)
+        chosen, parse = _FORMATS[found], _FORMATS[found].parse
         if format is None and chosen.has_headers:
             lines = lines.checked(checked_masks)
             next(lines.head(1), "")  # the first records are checked now, and no line is taken
-        parse = chosen.parse if found != "plain" else partial(parse_plain, live=live, unused=unused)
+        if found in ("plain", "dot_bracket"):
+            parse = partial(parse, live=live, unused=unused)
         with lines.told_by_look(chosen.looks, _ADVICE):
             if skipped is None:
                 record = None
@@ -121,6 +142,7 @@ def read_rna(
                     yield record
                 if record is None and not lines.is_empty:
                     raise DataError(f"{lines.name}: the file has no sequences")
+                lines.tell()
                 return
             if not chosen.has_headers or not next(filter(None, lines.head(HEAD)), "").startswith(">"):
                 raise DataError(f"{lines.name}: records can only be skipped in files with headers '>name'")
@@ -133,6 +155,7 @@ def read_rna(
                         yield replace(record, name=str(count)) if nameless else record
                 except DataError as error:
                     skipped(error)
+            lines.tell()
 
     return chain.from_iterable(map(read, files_of(source)))
 
@@ -180,13 +203,17 @@ def _format_of_name(source: Source) -> str | None:
     return _ENDINGS.get(os.path.splitext(name)[1])
 
 
-def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
+def _format_of_content(lines: RNALines, live: bool, may_look: bool) -> str:
     head = (text for text in lines.head(HEAD) if text)  # no further than is needed: it may be a pipe
     first = next(head, "")
     if not first:
         raise DataError(f"{lines.name}: the file is empty, expected RNA sequences")
     if first.startswith("# STOCKHOLM"):
         return "stockholm"
+    if first.startswith(";"):
+        return "seq"
+    if OF_RIBOSWITCH.fullmatch(first):
+        return "bpseq"
     # Lines such as "Filename: ..." may stand above the bases of CT and BPSEQ files.
     if not first.startswith(">"):
         first = next((text for text in chain([first], head) if not is_label(text)), "")
@@ -198,6 +225,8 @@ def _format_of_content(lines: Lines, live: bool, may_look: bool) -> str:
         try:  # nothing tells what the file is, if it is neither a sequence nor a structure
             clean_sequence("" if STRUCTURE.search(first) else first, OF_STRANDS)
         except DataError as error:
+            if first.isalpha() and looks_like_rna(first):
+                return "plain"
             told = f"{shown(first)} is in none of the formats {', '.join(_FORMATS)} ({error})"
             raise DataError(f"{lines.name}: {told}") from None
     # Who waits for each sequence cannot look ahead: the first line alone tells the format.

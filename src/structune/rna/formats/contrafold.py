@@ -8,11 +8,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from structune.errors import DataError
+from structune.errors import DataError, warn
+from structune.files.text import plural
+
+_EVIDENCE = "log_score_evidence"  # distributions of reactivities of paired and unpaired bases
 
 
 def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
     """Read a parameter file of CONTRAfold or EternaFold, as a dict from names to numbers.
+
+    Parameters of probing data, ``log_score_evidence...`` in EternaFold's ``PLUS_POTENTIALS``, are left out,
+    and a warning tells their number.
 
     Raises
     ------
@@ -36,7 +42,11 @@ def read_contrafold(path: str | os.PathLike[str]) -> dict[str, float]:
         if name in found:
             raise DataError(f"{path}:{number}: the name {name!r} occurs twice")
         found[name] = value
-    return found
+    weights = {name: value for name, value in found.items() if not name.startswith(_EVIDENCE)}
+    if n := len(found) - len(weights):
+        told = f"left out {plural(n, 'parameter')} of probing data ({_EVIDENCE}...). To fold with such data"
+        warn(f"{path}: {told}, use --shape or ReactivityModel.")
+    return weights
 
 
 def write_contrafold(path: str | os.PathLike[str], parameters: Mapping[str, float]) -> None:

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from structune.errors import DataError
-from structune.files.text import Lines, Source, one_word, plural, save, shown, without_compression
+from structune.files.text import Source, one_word, plural, save, shown, without_compression
 from structune.rna.formats.brackets import STRANDS, cut_as, partners, to_dot_bracket
-from structune.rna.formats.sequences import RNARecord, clean_sequence, need_structure
+from structune.rna.formats.sequences import (
+    MODIFIED,
+    RNALines,
+    RNARecord,
+    clean_sequence,
+    label_name,
+    need_structure,
+    records_of,
+    without_energy,
+)
 
-_LABEL = re.compile(r"#?\s*(?:name\s*:|(file)(?:name)?\b\s*:?)\s*(\S.*)", re.IGNORECASE)
-_ENDING = re.compile(r"\.(bpseq|ct|nopct)$", re.IGNORECASE)
 _HEADER = re.compile(r"(\d{1,9})(?:\s+(.*))?")
-# The space beside '=' tells an energy from a name of one word.
-_ENERGY = re.compile(r"(?:ENERGY|dG|dE)(?:\s+=\s*|=\s+)[-+]?[\d.]+(?:\s*\[[^]]*\])?(?:\s+|$)", re.IGNORECASE)
 _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
+_EVIDENCE = re.compile(r"[et]([1-9]\d?)")
+LEAST_EVIDENCE = 1e-5  # less than that stands for none
+OF_RIBOSWITCH = re.compile(r"k\d\S*\s+\S+\s+\S+")  # binding constants, and a column for each state below
 
 
 def read_ct(source: Source) -> list[RNARecord]:
@@ -41,21 +50,21 @@ def read_ct(source: Source) -> list[RNARecord]:
         A header or base is invalid, the number of bases is wrong, indices are out of order, or a pair is not
         mutual. The error names file and line.
     """
-    return list(parse_ct(Lines(source)))
+    return list(records_of(parse_ct, source))
 
 
-def parse_ct(lines: Lines) -> Iterator[RNARecord]:
+def parse_ct(lines: RNALines) -> Iterator[RNARecord]:
     rows = ((number, text) for number, text in lines.filled() if not text.startswith("#"))
     count, label = 0, ""
     for number, text in rows:
         if is_label(text):
-            label = _label_name(text) or label
+            label = label_name(text) or label
             continue
         match = _HEADER.fullmatch(text)
         if match is None or _BASE.match(match[2] or ""):
             expected = "is not a header with the number of bases and a name"
             raise lines.refuse(number, f"{shown(text)} {expected}")
-        size, name = int(match[1]), one_word(_ENERGY.sub("", match[2] or "", count=1))
+        size, name = int(match[1]), one_word(without_energy(match[2] or ""))
         count += 1
         # Rows are taken from the same stream as headers: as many as the header says.
         table, around = _PairTable(lines), list[tuple[int, int]]()
@@ -102,6 +111,12 @@ def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
 def read_bpseq(source: Source) -> list[RNARecord]:
     """Read the record of a BPSEQ file, compressed or not, as a list.
 
+    In files of CONTRAfold-SE and EternaFold, the number of values from probing stands behind the base:
+    ``e1`` and its value for a sequence without structure, ``t1``, its value and the partner for one with it.
+    A warning tells that the values are left out. Files of riboswitches with binding constants are refused.
+
+    If the partner of each base is -1, the sequence has no structure.
+
     The list is empty if the file has neither bases nor a name. Comments that start with ``#`` and lines such
     as ``Organism: ...`` may precede the bases. The name of the record is that in a line ``#Name: ...`` or
     ``Filename: ...``, or else the name of the file without its ending.
@@ -115,23 +130,51 @@ def read_bpseq(source: Source) -> list[RNARecord]:
     DataError
         Indices are out of order, a base is invalid, or a pair is not mutual. The error names file and line.
     """
-    return list(parse_bpseq(Lines(source)))
+    return list(records_of(parse_bpseq, source))
 
 
-def parse_bpseq(lines: Lines) -> Iterator[RNARecord]:
-    table, name, name_number = _PairTable(lines), "", 1
+def parse_bpseq(lines: RNALines) -> Iterator[RNARecord]:
+    table, name, name_number, kind, unknown = _PairTable(lines), "", 1, "", list[int]()
     for number, text in lines.filled():
         if text.startswith("#") or (not table.rows and is_label(text)):
-            if found := _label_name(text):
+            if found := label_name(text):
                 name, name_number = found, number
             continue
-        if len(words := text.split()) != 3:
+        words = text.split()
+        if not table.rows:
+            if OF_RIBOSWITCH.fullmatch(text):
+                told = "this is a riboswitch of EternaFold, with binding constants and constraints"
+                raise lines.refuse(number, f"{told}. structune cannot use it; convert a structure to BPSEQ")
+            kind = words[2] if len(words) > 2 and _EVIDENCE.fullmatch(words[2]) else ""
+        if kind:
+            words = _without_evidence(lines, number, words, kind)
+        if len(words) != 3:
             raise lines.refuse(number, f"{shown(text)} is not three columns: index, base, partner")
-        table.add(number, *words)
+        if words[2] == "-1":
+            unknown.append(number)
+        table.add(number, words[0], words[1], "0" if words[2] == "-1" else words[2])
+    if 0 < len(unknown) < len(table.rows):
+        told = "the partner is unknown (-1), but not those of all bases. Write 0 for unpaired bases"
+        raise lines.refuse(unknown[0], f"{told}, or -1 for all bases of a sequence without structure")
     if name or table.rows:
         has_no_name = lines.name.startswith("<")  # standard input
         stem = "1" if has_no_name else one_word(Path(without_compression(lines.name)).stem)
-        yield table.record(name_number, name or stem)
+        record = table.record(name_number, name or stem)
+        yield replace(record, structure=None) if unknown or kind.startswith("e") else record
+
+
+def _without_evidence(lines: RNALines, number: int, words: list[str], kind: str) -> list[str]:
+    """The index, base and partner of a row that also has values of probing."""
+    n, is_paired = int(kind[1:]), kind.startswith("t")
+    if words[2:3] != [kind] or len(words) != 3 + n + is_paired:
+        columns = f"an index, a base, {kind}, {plural(n, 'value')}{' and a partner' * is_paired}"
+        raise lines.refuse(number, f"{shown(' '.join(words))} is not {columns}")
+    try:
+        values = [float(word) for word in words[3 : 3 + n]]
+    except ValueError:
+        raise lines.refuse(number, f"{shown(' '.join(words))}: a value is not a number") from None
+    lines.counts["evidence"] += max(values) >= LEAST_EVIDENCE
+    return [*words[:2], words[-1] if is_paired else "0"]
 
 
 def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
@@ -158,7 +201,7 @@ def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
 class _PairTable:
     """The bases of one structure, checked as they come."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: RNALines) -> None:
         self._lines, self.rows = lines, list[tuple[int, str, int]]()  # line, base, partner from 1 or 0
 
     def add(self, number: int, index: str, base: str, partner: str) -> None:
@@ -167,7 +210,7 @@ class _PairTable:
         if len(base) != 1:
             raise self._lines.refuse(number, f"the base {shown(base)} is not one letter")
         with self._lines.at(number):
-            letter = clean_sequence(base)
+            letter = clean_sequence(self._lines.standard(base) if base.upper() in MODIFIED else base)
         self.rows.append((number, letter, _whole(self._lines, number, partner)))
 
     def record(self, number: int, name: str, ends: Collection[int] = ()) -> RNARecord:
@@ -195,7 +238,7 @@ def _bases_and_partners(record: RNARecord) -> Iterator[tuple[int, tuple[str, int
     return enumerate(zip(record.sequence, found, strict=True), 1)
 
 
-def _whole(lines: Lines, number: int, word: str) -> int:
+def _whole(lines: RNALines, number: int, word: str) -> int:
     """A number of at most nine digits."""
     if not (word.isascii() and word.isdigit() and len(word) < 10):
         raise lines.refuse(number, f"{shown(word)} is not a whole number of at least 0")
@@ -205,10 +248,3 @@ def _whole(lines: Lines, number: int, word: str) -> int:
 def is_label(text: str) -> bool:
     """Whether a line is a comment, or one like ``Organism: ...`` above the bases."""
     return text.startswith("#") or (":" in text and not text[0].isdigit())
-
-
-def _label_name(text: str) -> str:
-    """The name in a line like ``Filename: d.5.e.bpseq`` or ``#Name: d.5.e``; empty where there is none."""
-    if not (match := _LABEL.match(text)):
-        return ""
-    return one_word(_ENDING.sub("", match[2]) if match[1] else match[2])

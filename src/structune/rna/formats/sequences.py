@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from structune.errors import DataError, warn
-from structune.files.text import Lines, Source, header_description, header_name, plural, save, shown
+from structune.files.text import Lines, Source, header_description, header_name, one_word, plural, save, shown
 from structune.rna.formats import brackets
 
 BASES = "ACGUNRYSWKMBDHVX"
@@ -17,13 +19,42 @@ OF_STRANDS = BASES + brackets.STRANDS
 GAPS = "-._~"  # of aligned sequences
 _RESIDUES = "EFILPQ"  # of proteins alone
 _CLEAN = str.maketrans(BASES.lower() + "tT", BASES + "UU")
+# Letters of modified bases that are none of IUPAC, such as P for pseudouridine and I for inosine.
+MODIFIED = dict.fromkeys("EFIJLOPQZ", "N")
+_TO_BASES = str.maketrans(MODIFIED | {letter.lower(): base for letter, base in MODIFIED.items()})
 _MARKS = frozenset("x" + brackets.STRANDS)
-HEAD = 1000  # lines looked at; a record may be a whole chromosome
+HEAD, _MANY = 1000, 1 << 20  # lines and bases looked at; a record may be a whole chromosome
 _ADVICE = "which is ambiguous. For constraints use --constraints, for masked bases --input-format"
 STRUCTURE = re.compile(r"[][(){}<>.|]")  # the last one of constraints, which are refused
+_UNPAIRED = str.maketrans(":_~-", "....")  # as in PseudoBase and Rfam; no comma, which RNAfold -p writes
 _BRACKET = re.compile(r"[][(){}<>]")
 _CONSTRAINTS = set(".x|<>()&")
-_ENERGY = re.compile(r"\(\s*[-+]?\d+(\.\d*)?\s*\)")
+_NUMBER = r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?"
+_ENERGY = re.compile(rf"\(\s*{_NUMBER}\s*\)|({_NUMBER}(?:\s+{_NUMBER})?)")  # bare: of RNAsubopt
+_RANGE = re.compile(r"(?:-\d[\d.]*|0[0.]*)\s+\d[\d.]*")  # the energy of RNAsubopt and its range, in any unit
+_WITH_RANGE = re.compile(rf"([{BASES}T&]+)\s+{_NUMBER}\s+{_NUMBER}", re.IGNORECASE)
+_ENSEMBLE = re.compile(  # what RNAfold -p, RNAcofold -a and LinearPartition write of ensembles
+    r"[][(){}<>.,|&]+\s+(?:\[.*\]|\{.*\})"
+    r"|(?:frequency of mfe structure in|free energy of(?: the)?) ensemble.*"
+    rf"|free energies:|AB\s+AA\s+BB\s+A\s+B|(?:{_NUMBER}\s+){{4}}{_NUMBER}",
+    re.IGNORECASE,
+)
+_TOLD = {  # of what files have, by the names of counts
+    "ensemble": ("left out {} about ensembles (RNAfold -p). The MFE structures are read", "line"),
+    "further": ("read {} of the same sequences as NAME/2, NAME/3, and so on", "further structure"),
+    "layers": ("left out {} of pseudoknots (SS_cons_1 and so on)", "line"),
+    "lower": (
+        "read {} like the others. RNAstructure does not pair them; for that, use --constraints",
+        "lower-case base",
+    ),
+    "evidence": ("the probing data of {} are read only by --shape", "base"),
+}
+_LABEL = re.compile(r"#?\s*(?:name\s*:|(file)(?:name)?\b\s*:?)\s*(\S.*)", re.IGNORECASE)
+_ENDING = re.compile(r"\.(bpseq|ct|nopct)$", re.IGNORECASE)
+# The space beside '=' tells an energy from a name of one word.
+_OF_TITLE = re.compile(
+    r"(?:ENERGY|dG|dE)(?:\s+=\s*|=\s+)[-+]?[\d.]+(?:\s*\[[^]]*\])?(?:\s+|$)", re.IGNORECASE
+)
 Kind = TypeVar("Kind", bound="Entry")
 
 
@@ -90,6 +121,87 @@ def clean_sequence(text: str, letters: str = BASES) -> str:
     return sequence
 
 
+def looks_like_rna(text: str) -> bool:
+    """Whether letters are bases of RNA, apart from a fifth that are modified or not fully known."""
+    counts = [text.translate(_CLEAN).count(base) for base in "ACGU"]
+    return text.isascii() and 5 * sum(counts) >= 4 * len(text) and counts.count(0) < 2
+
+
+def bases_of_line(text: str, letters: str = OF_STRANDS) -> tuple[str, DataError | None]:
+    """The bases of a line; with letters of modified bases, and then the error if it is no RNA."""
+    try:
+        return clean_sequence(text, letters), None
+    except DataError as error:
+        no_rna = error
+    with suppress(DataError):
+        clean_sequence(text.translate(_TO_BASES), letters)
+        return text.upper().translate(_CLEAN), no_rna
+    raise no_rna
+
+
+class RNALines(Lines):
+    """Lines of sequences, without ensembles of ViennaRNA; counts what `tell` reports at the end."""
+
+    def __init__(self, source: Source, strip: bool = True) -> None:
+        super().__init__(source, strip)
+        self.modified, self.counts = Counter[str](), Counter[str]()  # shared by all parts of the file
+        if strip:
+            self._numbered = self._known(self._numbered)
+
+    def _known(self, numbered: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+        for number, text in numbered:
+            if not text or text.isalpha() or text[0] in ">#;" or (text[0].isdigit() and "." not in text):
+                yield number, text
+            elif _ENSEMBLE.fullmatch(text):
+                self.counts["ensemble"] += 1
+            else:
+                found = _WITH_RANGE.fullmatch(text)
+                yield number, found[1] if found else text
+
+    def bases(self, number: int, text: str, letters: str = OF_STRANDS) -> tuple[str, DataError | None]:
+        """`bases_of_line` of a line, which errors name."""
+        with self.at(number):
+            bases, no_rna = bases_of_line(text, letters)
+        return bases, no_rna and self.refuse(number, str(no_rna))
+
+    def standard(self, text: str, error: DataError | None = None) -> str:
+        """Replace and count the letters of modified bases; with `error`, only if the others are RNA."""
+        if error is not None and not looks_like_rna("".join(filter(str.isalpha, text))):
+            raise error
+        self.modified.update(filter(MODIFIED.__contains__, text.upper()))
+        return text.translate(_TO_BASES)
+
+    def tell(self) -> None:
+        """Warn once of what was replaced or left out."""
+        told = [
+            text.format(plural(n, noun)) for key, (text, noun) in _TOLD.items() if (n := self.counts[key])
+        ]
+        if n := self.modified.total():
+            letters = ", ".join(f"{k:,} {letter}" for letter, k in self.modified.most_common())
+            told.append(f"{plural(n, 'base is', 'bases are')} modified ({letters}). They are read as N")
+        for text in told:
+            warn(f"{self.name}: {text}.")
+
+
+def records_of(parse: Callable[[RNALines], Iterator[RNARecord]], source: Source) -> Iterator[RNARecord]:
+    """All records of a file, and then what is to be told of it."""
+    lines = RNALines(source)
+    yield from parse(lines)
+    lines.tell()
+
+
+def label_name(text: str) -> str:
+    """The name in a line like ``Filename: d.5.e.bpseq`` or ``#Name: d.5.e``; empty where there is none."""
+    if not (match := _LABEL.match(text)):
+        return ""
+    return one_word(_ENDING.sub("", match[2]) if match[1] else match[2])
+
+
+def without_energy(title: str) -> str:
+    """A title without ``ENERGY = -1.2``, as RNAstructure and Mfold write it."""
+    return _OF_TITLE.sub("", title, count=1)
+
+
 def need_structure(record: RNARecord) -> str:
     """The structure of a record, for files that must have one."""
     if record.structure is None:
@@ -111,10 +223,10 @@ def read_fasta(source: Source) -> Iterator[RNARecord]:
     DataError
         A character is not a base, or a sequence has no header. The error names file and line.
     """
-    return parse_fasta(Lines(source))
+    return records_of(parse_fasta, source)
 
 
-def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
+def parse_fasta(lines: RNALines) -> Iterator[RNARecord]:
     entry, count = None, 0
     for number, text in lines.filled():
         if text.startswith(">"):
@@ -128,6 +240,33 @@ def parse_fasta(lines: Lines) -> Iterator[RNARecord]:
             entry.add_bases(number, text)
     if entry is not None:
         yield entry.record()
+
+
+def parse_seq(lines: RNALines) -> Iterator[RNARecord]:
+    """Sequences in the format of RNAstructure and Mfold: comments ``;``, a title, and bases up to a 1."""
+    entry, count, is_title = None, 0, False
+    for number, text in lines:  # also empty ones, because titles may be
+        if text.startswith(";") and entry is None:
+            is_title = True
+        elif is_title:
+            count += 1
+            entry, is_title = Entry(lines, number, one_word(text) or str(count)), False
+        elif not text:
+            continue
+        elif entry is None:
+            raise lines.refuse(number, f"expected a line ';' above the next title, not {shown(text)}")
+        else:
+            bases = "".join(text.split())
+            if bases.endswith("2"):
+                told = "a 2 at the end marks a circular sequence. Write 1 instead, and use --circular"
+                raise lines.refuse(number, told)
+            entry.add_bases(number, bases.removesuffix("1"))
+            lines.counts["lower"] += sum(map(str.islower, bases))
+            if bases.endswith("1"):
+                yield entry.record()
+                entry = None
+    if entry is not None:
+        raise lines.refuse(entry.number, f"the sequence {shown(entry.name)} does not end in 1")
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
@@ -152,7 +291,9 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
 
     A record has an optional header ``>name``, its sequence, and its structure, with or without an energy in
     parentheses. Sequence and structure may each span several lines. Blank lines and lines that start with
-    ``#`` are skipped. Records without a name are named by their number, from 1.
+    ``#`` are skipped. Records without a name are named by their number, from 1. Further structures of a
+    sequence, as RNAsubopt writes them, are records NAME/2, NAME/3 and so on; the first is NAME/1 if energies
+    without parentheses follow. A warning tells their number, and that of other lines of RNAfold -p.
 
     Parameters
     ----------
@@ -163,11 +304,15 @@ def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
     DataError
         A base or structure is invalid, or sequence and structure differ in length. The error names the line.
     """
-    return parse_dot_bracket(Lines(source))
+    return records_of(parse_dot_bracket, source)
 
 
-def parse_dot_bracket(lines: Lines) -> Iterator[RNARecord]:
-    return (entry.record(True) for entry in scan(lines, Entry, by_line=False) if entry.is_whole)
+def parse_dot_bracket(
+    lines: RNALines, live: bool = False, unused: Callable[[], None] | None = None
+) -> Iterator[RNARecord]:
+    for entry in scan(lines, Entry, by_line=False):
+        if entry.is_whole and not (live and entry.is_further(unused)):
+            yield entry.record(True)
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
@@ -201,10 +346,10 @@ def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
 class Entry:
     """The lines of one record, as far as they are read."""
 
-    lines: Lines
+    lines: RNALines
     number: int
     name: str
-    description: str
+    description: str = ""
     is_line: bool = False  # there is no header, and a line is a whole sequence
     lacks_header: bool = False  # and an earlier record has one
     is_whole: bool = False  # no more lines follow
@@ -212,6 +357,8 @@ class Entry:
     structure: list[str] = field(default_factory=list)
     structure_number: int = 0
     n_missing: int = 0  # characters of the structure
+    index: int = 0  # of one of several structures, from 1
+    no_rna: DataError | None = None  # the error of letters of modified bases, if there are too many
     passed_over: ClassVar[str] = ">structure"  # CONTRAfold writes it between sequence and structure
 
     @property
@@ -234,29 +381,53 @@ class Entry:
             self.add_structure(number, text)
 
     def add_bases(self, number: int, text: str) -> None:
-        with self.lines.at(number):
-            self.sequence.append(clean_sequence(text, OF_STRANDS))
-        self.n_missing += len(self.sequence[-1])
+        bases, no_rna = self.lines.bases(number, text)
+        self.no_rna = self.no_rna or no_rna
+        self.sequence.append(bases)
+        self.n_missing += len(bases)
 
     def add_structure(self, number: int, text: str) -> None:
         """Add a line without the energy behind it."""
         structure, *energy = text.split(maxsplit=1)
-        if energy and not _ENERGY.fullmatch(energy[0]):
-            told = f"{shown(energy[0])} after the structure is not an energy in parentheses"
-            raise self.lines.refuse(number, told)
+        if energy:
+            if not (found := _ENERGY.fullmatch(energy[0])):
+                raise self.lines.refuse(number, f"{shown(energy[0])} after the structure is not an energy")
+            self.index = self.index or int(bool(found[1]))
         self.structure_number = self.structure_number or number
-        self.structure.append(structure)
+        self.structure.append(structure.translate(_UNPAIRED))
         self.n_missing -= len(structure)
+
+    def further(self) -> Self:
+        """The same sequence, before its next structure."""
+        n, index = len("".join(self.sequence)), max(2, self.index + 1)
+        return replace(self, structure=[], structure_number=0, n_missing=n, index=index)
+
+    def is_further(self, unused: Callable[[], None] | None) -> bool:
+        """Whether the sequence was there before, to one who needs it only once; its structure is checked."""
+        is_further, self.index = self.index > 1, 0
+        if is_further and self.record() and unused is not None:
+            unused()
+        return is_further
+
+    @property
+    def bases(self) -> str:
+        """The sequence, with known bases for modified ones."""
+        if self.no_rna is not None:
+            self.sequence = [self.lines.standard("".join(self.sequence), self.no_rna)]
+            self.no_rna = None
+        return "".join(self.sequence)
 
     def record(self, with_structure: bool = False) -> RNARecord:
         """The record, with its structure if there is one or if it must have one."""
+        bases, name = self.bases, f"{self.name}/{self.index}" if self.index else self.name
         if with_structure and self.awaits_structure:
             found = f"record {shown(self.name)}: no structure after the sequence"
             raise self.lines.refuse(self.number, found)
         structure = "".join(self.structure) if self.structure or with_structure else None
+        self.lines.counts["further"] += self.index > 1
         with self.lines.at(self.structure_number or self.number):
             try:
-                return RNARecord(self.name, "".join(self.sequence), structure, self.description)
+                return RNARecord(name, bases, structure, self.description)
             except DataError as error:
                 found, advice = structure or "", ""  # what a structure that does not fit may be
                 # No structure has x and |, and in it < and > are pairs.
@@ -270,25 +441,30 @@ class Entry:
                 raise DataError(f"{error}{advice}") from None
 
 
-def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
+def scan(lines: RNALines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]:
     """Each record, after each of its lines; the last time it is whole.
 
-    One without a header is named by its number, from 1; with `by_line` its sequence is a single line.
+    One without a header is named by its number, from 1; with `by_line` its sequence is a single line. Further
+    structures below the first make further records of the sequence.
     """
-    entry, count, headers = None, 0, False
+    entry, last, count, headers, label = None, None, 0, False, ""
     for number, text in lines.filled():
         awaits = entry is not None and entry.awaits_structure
-        if text.startswith("#") or (awaits and text == kind.passed_over):
+        if text.startswith("#") or (awaits and (text == kind.passed_over or _RANGE.fullmatch(text))):
+            label = label_name(text) or label  # as in files of bpRNA
             continue
         header = text.startswith(">")
         if entry is not None and (header or entry.ends_before(number, text)):
             entry.is_whole = True
             yield entry
             entry = None
+        if last is not None and kind is Entry and not header and STRUCTURE.match(text):
+            entry = last.further()
         if entry is None:
             count += 1
-            told, is_line = text if header else ">", by_line and not header
-            name, description = header_name(told, count), header_description(told)
+            told, is_line = without_energy(text[1:].lstrip()) if header else label, by_line and not header
+            told = f">{told}"
+            name, description, label = header_name(told, count), header_description(told), ""
             entry = kind(lines, number, name, description, is_line, is_line and headers)
             headers = headers or header
         if not header:
@@ -297,14 +473,14 @@ def scan(lines: Lines, kind: type[Kind], by_line: bool = True) -> Iterator[Kind]
         # a pipe may wait for what becomes of it.
         entry.is_whole = bool(entry.structure) and entry.n_missing <= 0
         yield entry
-        entry = None if entry.is_whole else entry
+        entry, last = (None, entry) if entry.is_whole else (entry, None)
     if entry is not None:
         entry.is_whole = True
         yield entry
 
 
 def parse_plain(
-    lines: Lines, live: bool = False, unused: Callable[[], None] | None = None
+    lines: RNALines, live: bool = False, unused: Callable[[], None] | None = None
 ) -> Iterator[RNARecord]:
     """Sequences, with their structures where there are some; `live` gives each as soon as it is whole.
 
@@ -312,6 +488,8 @@ def parse_plain(
     """
     paired, given = False, None  # given: the record that its structure may follow
     for entry in scan(lines, Entry):
+        if live and entry.is_whole and entry.is_further(unused):
+            continue
         if entry.is_whole or (live and entry.is_line and not entry.structure):
             if entry is not given:
                 yield entry.record()
@@ -326,6 +504,24 @@ def parse_plain(
                 found = f"record {shown(entry.name)}: no structure below it, although others have one"
                 raise lines.refuse(entry.number, found)
             paired = paired or not entry.awaits_structure
+
+
+def have_structures(texts: Iterable[str]) -> bool:
+    """Whether a line below a sequence has brackets, or dots for all bases; rows with gaps have neither."""
+    n_bases = n_dots = n_all = 0
+    for text in texts:
+        if n_all > _MANY:
+            break
+        n_all += len(text)
+        if text.startswith(">"):
+            n_bases = n_dots = 0
+        elif n_bases and STRUCTURE.search(text):
+            n_dots += len(text) if set(text) == {"."} else 0
+            if _BRACKET.search(text) or n_dots == n_bases:
+                return True
+        elif not text.startswith("#"):
+            n_bases += len(text)
+    return False
 
 
 # --- constraints below sequences, in files that are read without constraints: no bases ----------------------

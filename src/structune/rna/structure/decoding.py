@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structune.kernels.vectors import all_lanes
-from structune.rna.formats.brackets import STRANDS, bases_of, cut_as, ends_of, is_crossed, partners
 from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
 from structune.rna.kernels.sums import row as place_of_row
 from structune.rna.structure.features import STARTS, Potentials
 from structune.rna.structure.inference import Chart
-from structune.rna.structure.space import Space, n_cells, row_of, rows_of
+from structune.rna.structure.space import Space, n_cells, rows_of
 from structune.rna.structure.tiles import Tiles
 from structune.running.memory import require_memory
 from structune.structure import Array, FloatArray, IntArray
@@ -201,35 +200,3 @@ def add_to_pairs(scores: Array, partner: IntArray, reach: int, bonus: Any) -> Ar
     for i in np.flatnonzero(partner > np.arange(n)):
         out[place_of_row(i, n, reach) + partner[i]] += bonus
     return out
-
-
-def knotted(structure: str, pairs: Any, gamma: float) -> str:
-    """A nested structure, and in square brackets helices of bases that it leaves, which cross it.
-
-    `pairs` are the probabilities, shape (n, n), symmetric; `gamma` is that of the second layer. As IPknot
-    (Sato et al. 2011) has it, but that layers are found one after the other, without an integer programme.
-    Pairs of the second are stacked, each on another.
-    """
-    from scipy.sparse import coo_array  # which takes longer to import than a fold
-
-    first, nick = partners(structure), structure.find(STRANDS)
-    # Only bases that the first layer leaves take part, in their places: stacks are those of the sequence.
-    n, free = first.size, np.flatnonzero(first < 0)
-    table = coo_array(pairs[free][:, free])
-    row, column = table.coords
-    kept = row < column
-    left, right = free[row[kept]], free[column[kept]]
-    if nick >= 0:  # a place between the strands: no pairs are stacked across it
-        n, left, right = n + 1, left + (left >= nick), right + (right >= nick)
-    reach = int(np.max(right - left, initial=0))
-    flat = np.zeros(n_cells(n, reach))
-    flat[row_of(left, n, reach) + right] = table.data[kept]
-    # Tables of pairs are most of the memory: none is kept longer than it is used.
-    del table, row, column, kept, left, right  # as large as the rest
-    second = accuracy(gamma).best(flat, n, reach, lonely=False)
-    second = second if nick < 0 else np.delete(second - (second > nick), nick)
-    marks, ends = list(bases_of(structure)), ends_of(first)
-    for i, j in enumerate(second.tolist()):
-        if j > i and is_crossed(ends, i, j):
-            marks[i], marks[j] = "[", "]"
-    return cut_as(structure, "".join(marks))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structune.errors import warn
 from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar
 from structune.rna.kernels import sums as kernels
@@ -34,6 +35,7 @@ from structune.structure import Array, FloatArray, IntArray
 _RESCALINGS = 8
 _LONG = 800  # bases: beyond, pieces tell how to scale the whole
 _PIECES = 16  # of the longest sequences
+_SLOW = 2000  # bases of which sums of logarithms take minutes
 # The range of a double is about exp(+-708). Two partition functions within exp(+-300) can be multiplied, and
 # there is room for potentials.
 SPAN = 300.0  # largest log of a scaled partition function that is trusted, either way
@@ -288,7 +290,7 @@ class ScaledInference:
 
 
 class LogInference:
-    """The same in the log domain, for any weights; ten to sixty times slower."""
+    """The same in the log domain, for any weights; ten to two hundred times slower."""
 
     def __init__(self, scores: Potentials, letters: Array, space: Space, extra: Array = NO_FACTORS) -> None:
         self.chart = Chart(scores, letters, space, extra)
@@ -313,6 +315,9 @@ def infer(
             return ScaledInference(potentials, letters, space, scores)
         except RangeError:
             pass
+    if (n := np.count_nonzero(letters != ABSENT)) >= _SLOW:
+        why = "required pairs, or sums beyond the range of floating-point numbers, need sums of logarithms"
+        warn(f"a sequence of {n:,} bases takes about 100 times as long as usual: {why}")
     return LogInference(potentials, letters, space, scores)
 
 

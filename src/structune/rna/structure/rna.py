@@ -66,7 +66,7 @@ from structune.structure import Array, FloatArray, Groups, IntArray, Structure, 
 Inference = ScaledInference | LogInference
 R = TypeVar("R")
 # tables of pairs at a time: sums with counts, or without; best structures; with logs of sums, or copies
-OF_SUMS, OF_PAIRS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.5, 3.0, 5.0, 6.0, 6.0, 5.0
+OF_SUMS, OF_PAIRS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.5, 3.0, 5.0, 6.0, 6.0, 4.5
 _MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
 _SHORT = 100  # bases: of longer sequences the work is most of it
 _AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
