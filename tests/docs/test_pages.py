@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from pages import DOCS, NO_SHELL, blocks, commands, pages, run, same
 
+from commands import succeed
+
 PAGES = [path for path in pages() if blocks(path.read_text(encoding="utf-8"))]
 unix = pytest.mark.skipif(NO_SHELL[0], reason=NO_SHELL[1])
 
@@ -70,6 +72,37 @@ def test_all_blocks(tmp_path, monkeypatch):
         assert block.shows(printed), f"line {block.line}: printed\n{printed}"
     assert Path("structures.dbn").read_text().startswith(">hairpin-1")
     assert Path("genes.gff3").read_text().startswith("##gff-version 3")
+
+
+RNA = "GGGGAAAACCCCAAAAGGGGAAAACCCC"
+FOLDED = f">a\n{RNA}\n((((....))))....((((....))))\n"
+FILES = {
+    "seq.fa": f">a\n{RNA}\n>b\n{RNA[::-1]}\n",
+    "one.fa": f">a\n{RNA}\n",
+    "two.fa": f">a\n{RNA[:14]}&{RNA[14:]}\n",
+    "constrained.fa": f">a\n{RNA}\n{'x' * 12}{'.' * 16}\n",
+    "known.dbn": FOLDED,
+    "predicted.dbn": FOLDED,
+    "out.txt": FOLDED.rstrip() + " (-9.10)\n",
+    "family.sto": f"# STOCKHOLM 1.0\na {RNA}\nb {RNA}\n//\n",
+    "file": "F 1 12 4\nP 20 0 2\n",
+    "reactivities.txt": "".join(f"{k} 0.5\n" for k in range(1, 29)),
+}
+
+
+@unix
+@pytest.mark.slow
+def test_the_commands_for_those_of_viennarna(tmp_path, monkeypatch):
+    """Those of the table, in its second column."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    page = (DOCS / "coming_from" / "vienna.md").read_text(encoding="utf-8")
+    asked = re.findall(r"^\|[^|]*\| `structune ([^`]*)` \|", page, re.MULTILINE)
+    assert len(asked) > 20
+    for words in asked:
+        assert succeed(*words.split()), words
 
 
 def test_all_blocks_are_shown():
