@@ -17,6 +17,7 @@ from structune.rna.structure.knots import crossable, with_knots
 
 H_TYPE = "(((....[[[[...)))....]]]]"
 NESTED = "(((...........)))........"
+FREE = np.zeros(100, bool)  # no base is required
 
 
 def table_of(pairs, p, n):
@@ -36,8 +37,8 @@ def layers(found):
 def test_a_second_helix_that_crosses_the_first():
     n = len(H_TYPE)
     first, second = table_of(layers(H_TYPE)[0], 0.9, n), table_of(layers(H_TYPE)[1], 0.8, n)
-    assert with_knots(NESTED, first, second, (0.4, 0.5), False) == H_TYPE
-    assert with_knots(NESTED, first, second, (0.4, 0.6), False) == NESTED  # 0.7 * 0.8 is less
+    assert with_knots(NESTED, first, second, (0.4, 0.5), FREE[:n]) == H_TYPE
+    assert with_knots(NESTED, first, second, (0.4, 0.6), FREE[:n]) == NESTED  # 0.7 * 0.8 is less
 
 
 def test_helices_do_not_go_on_across_the_end_of_a_strand():
@@ -49,7 +50,7 @@ def test_helices_do_not_go_on_across_the_end_of_a_strand():
         ("...(....&..)..", [(6, 12), (7, 11)], "...(..[[&..)]]"),
     ):
         second = table_of(pairs, 0.9, 13)
-        assert with_knots(nested, table_of([], 0.0, 13), second, (0.4, 0.5), True) == expected
+        assert with_knots(nested, table_of([], 0.0, 13), second, (0.4, 0.5), ~FREE[:13]) == expected
 
 
 def crosses(one, other):
@@ -71,7 +72,7 @@ def test_no_other_two_layers_gain_more(seed):
     if others:
         values = rng.uniform(0.3, 1.0, len(others))
         second = csr_array((values, tuple(np.array(others).T)), (n, n))
-    found = with_knots(nested, first, second, (0.4, 0.3), False)
+    found = with_knots(nested, first, second, (0.4, 0.3), FREE[:n])
     table = (0.7 * second + 0.3 * first).toarray()
     gains = {pair: table[pair] - 0.3 for pair in others if table[pair] > 0.3}
 

@@ -49,7 +49,7 @@ from structune.rna.options import (
     Writing,
 )
 from structune.rna.structure.constraints import Constraints, as_constraints
-from structune.rna.structure.rna import OF_KNOTS, OF_PAIRS, OF_SAMPLES, OF_SEVERAL, OF_WINDOWS
+from structune.rna.structure.rna import OF_PAIRS, OF_SAMPLES, OF_SEVERAL, OF_WINDOWS
 from structune.running.executors import make_executor
 
 if TYPE_CHECKING:
@@ -267,10 +267,11 @@ class Recipe:
             (OF_WINDOWS, self.writing.window is not None),
             (OF_SAMPLES, with_structures and wanted.samples is not None),
             (OF_SEVERAL, with_structures and wanted.is_ranked),
-            (OF_KNOTS, with_structures and wanted.pseudoknots),
         )
         n_tables = next((n for n, is_held in held if is_held), OF_PAIRS)
-        n_bases, has_constraints = len(example.record.sequence), example.constraints is not None
+        # Pseudoknots are those beside constrained structures.
+        has_constraints = example.constraints is not None or wanted.pseudoknots
+        n_bases = len(example.record.sequence)
         return self.folder.memory_of(n_bases, n_tables, has_constraints)
 
     def _structures(

@@ -20,13 +20,14 @@ from structune.rna import inputs
 from structune.rna.consensus import consensus
 from structune.rna.defaults import CONSENSUS_THRESHOLD, INITIATION
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
+from structune.rna.kernels.loops import ABSENT
 from structune.rna.metrics import Judgement, base_pair_scores, expected_accuracy
 from structune.rna.structure.constraints import without_pairs
-from structune.rna.structure.knots import THRESHOLD, crossable, with_knots
+from structune.rna.structure.knots import LEAST, THRESHOLD, crossable, with_knots
 from structune.rna.structure.rna import OF_PAIRS, RNA
 from structune.rna.structure.shard import RNAShard
 from structune.rna.structure.space import dot_brackets
-from structune.running.cores import all_cores, cores
+from structune.running.cores import cores, using_cores
 from structune.running.executors import count_jobs, make_executor
 from structune.structure import FloatArray, IntArray, check_weights
 
@@ -246,10 +247,10 @@ class RNAFolder(BlockEstimator):
         Parameters
         ----------
         n_tables : float
-            Number of tables of pairs in memory at once: 3 for `predict_viterbi`, 5 for `predict_nbest`,
-            4.5 for `predict_knotted`, 6 for `sample` and `unpaired_windows`, 4 for `fit`, and 3.5 for others.
+            Number of tables of pairs in memory at once: 3 for `predict_viterbi`, 5 for `predict_nbest`, 6
+            for `sample` and `unpaired_windows`, 4 for `fit`, and 3.5 for all others.
         weighted : bool
-            Whether constraints or log odds of bases are given.
+            Whether constraints or log odds of bases are given, or pseudoknots are predicted.
         """
         return self._structure.memory_of(checked_length(n), n_tables, weighted)
 
@@ -321,22 +322,24 @@ class RNAFolder(BlockEstimator):
     ) -> list[str]:
         """Predict as `predict`, and add pseudoknots: helices, in ``[]``, that cross the predicted pairs.
 
-        Predicted pairs that conflict with a more probable crossing helix are removed, unless there are
-        constraints. Parameters other than `threshold` are those of `predict`.
+        Predicted pairs that conflict with a more probable crossing helix are removed, unless constraints
+        require them. Parameters other than `threshold` are those of `predict`.
 
         Parameters
         ----------
         threshold : float
-            Smallest probability of a pair in ``[]``: a mean of its probability in all nested structures and
-            in those without the helices that it may cross. A lower value finds more pseudoknots, and more of
-            them are wrong.
+            Smallest probability of a pair in ``[]``, at least 0.05: a weighted mean of its probability in all
+            nested structures and in those without the helices that it may cross. A lower value finds more
+            pseudoknots, and more of them are wrong.
 
         Notes
         -----
-        As in IPknot (Sato et al. 2011), an integer program chooses the pairs of both layers. On RNAs of known
-        families, few crossing helices can be told from wrong ones: see the page on RNA.
+        An integer program decides which crossing pairs to add and which predicted pairs to drop for them, in
+        the manner of IPknot (Sato et al. 2011). In long RNAs, few crossing helices can be told from wrong
+        ones: see the page on RNA.
         """
-        inputs.checked_threshold(threshold)
+        if inputs.checked_threshold(threshold) < LEAST:
+            raise DataError(f"threshold={threshold}: expected at least {LEAST}")
         self._require_probabilities()
         self._refuse_circles("pseudoknots")
         sequences = inputs.checked_strings(X, "sequence")
@@ -346,29 +349,31 @@ class RNAFolder(BlockEstimator):
         nested = 1.0 / (1.0 + (self.gamma if gamma is None else gamma))
 
         def knot(s: int) -> str:
-            sequence, structure = sequences[s], structures[s]
-            first = self._upper_pairs(sequence, given[s])
+            structure, shard = structures[s], self._encode([sequences[s]], [given[s]])
+            first = self._upper_pairs(shard)
             crossed = crossable(structure, first)
             if not crossed.any():
                 return structure
-            second = self._upper_pairs(sequence, without_pairs(given[s], crossed, structure))
-            return with_knots(structure, first, second, (nested, threshold), given[s] is not None)
+            beside = without_pairs(given[s], crossed, structure)
+            second = self._upper_pairs(self._encode([sequences[s]], [beside]))
+            required, is_base = np.zeros(shard.letters.size, bool), shard.letters != ABSENT
+            if shard.base_scores.size:
+                required = shard.known(0).required
+            return with_knots(structure, first, second, (nested, threshold), required[is_base])
 
         return list(make_executor(self.n_jobs).map(knot, range(len(sequences))))
 
-    def _upper_pairs(self, sequence: str, constraints: Any) -> Any:
-        """Probabilities of the pairs (i, j), i < j, that are not improbable, sparse."""
+    def _upper_pairs(self, shard: RNAShard) -> Any:
+        """Probabilities of the pairs (i, j), i < j, of a sequence that are not improbable, sparse."""
         from scipy.sparse import coo_array
 
-        table = self.pair_probabilities(sequence, constraints)
+        (table,) = self._each(shard, lambda part: [self._structure.pair_probabilities(self.coef_, part, 0)])
         if isinstance(table, np.ndarray):
-            i, j = np.nonzero(table > _PROBABLE_PAIR)
-            values = table[i, j]
-        else:
-            (i, j), values = table.tocoo().coords, table.tocoo().data
-        kept = i < j
-        n = table.shape[0]
-        return coo_array((values[kept], (i[kept], j[kept])), (n, n)).tocsr()
+            table = coo_array(np.where(table > _PROBABLE_PAIR, table, 0.0))
+        sparse = table.tocoo()
+        kept = sparse.data > _PROBABLE_PAIR
+        coords = tuple(axis[kept] for axis in sparse.coords)
+        return coo_array((sparse.data[kept], coords), sparse.shape).tocsr()
 
     def predict_alignment(self, rows: Sequence[str], threshold: float = CONSENSUS_THRESHOLD) -> str:
         """Predict the consensus structure of aligned sequences, in dot-bracket notation (see `consensus`).
@@ -599,7 +604,7 @@ class RNAFolder(BlockEstimator):
         if len(shard) != 1:
             return super()._each(shard, function)
         # To prepare threads takes as long as a short sequence; a long one uses them all.
-        with all_cores(max(cores(), count_jobs(self.n_jobs))):
+        with using_cores(cores() or count_jobs(self.n_jobs)):
             return list(function(shard))
 
     def _refuse_circles(self, what: str) -> None:

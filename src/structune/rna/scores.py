@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 
 from structune.cli.terminal import Progress, numbers_table, record_table
-from structune.errors import DataError
+from structune.errors import DataError, warn
 from structune.files.text import plural
 from structune.html_reports.page import Block, Fold, Section, Text, make_table
 from structune.html_reports.pictures import histogram, picture, scatter
@@ -65,6 +65,7 @@ class FoldingScores:
         curve = self.curve and {name: values.tolist() for name, values in self.curve._asdict().items()}
         return {
             "gamma": self.gamma,
+            "predictions": "of another program" if self.folder is None else "of the model",
             "sequences": len(self.examples),
             "bases": sum(example.record.n_bases for example in self.examples),
             "pairs": int(self.exact.n_true.sum()),
@@ -170,16 +171,22 @@ def evaluate(
 
 def compare(predictions: Iterable[Example], known: Sequence[Example]) -> FoldingScores:
     """Compare the structures of another program, in any order, with known ones of the same sequences."""
-    by_sequence = defaultdict[str, list[Example]](list)
+    by_sequence, names = defaultdict[str, list[Example]](list), dict[str, Example]()
     for example in predictions:
         by_sequence[example.record.sequence].append(example)
+        names[example.record.name] = example
     found = list[str]()
     for example in known:
-        of_same = by_sequence[example.record.sequence]
+        of_same = by_sequence.get(example.record.sequence, [])
         named = [other for other in of_same if other.record.name == example.record.name] or of_same
         if not named:
-            raise example.refuse("there is no predicted structure of this sequence")
+            told = "there is no predicted structure of this sequence"
+            if (other := names.get(example.record.name)) is not None:
+                told += f"; {other.called} has another sequence"
+            raise example.refuse(told)
         if len({other.structure for other in named}) > 1:
             raise example.refuse(f"there are several predicted structures, the first in {named[0].called}")
         found.append(named[0].structure)
+    if unused := by_sequence.keys() - {example.record.sequence for example in known}:
+        warn(f"ignored predicted structures of {plural(len(unused), 'sequence')} without a known structure")
     return FoldingScores(None, known, found, None)

@@ -249,8 +249,8 @@ class RNATask(Task):
         from structune.files.models import kind_in_file
         from structune.rna.examples import read_with_structures
 
-        is_model = path == options.PRETRAINED or not Path(path).exists() or kind_in_file(path) is not None
-        if is_model or not isinstance(scoring, options.Scoring):
+        is_named = path == options.PRETRAINED or path.endswith(".structune") or not Path(path).exists()
+        if is_named or not isinstance(scoring, options.Scoring) or kind_in_file(path) is not None:
             return options.Source(path).open()
         asked = {
             "--gamma": scoring.gamma is not None,
@@ -260,7 +260,11 @@ class RNATask(Task):
         }
         for name in filter(asked.get, asked):
             raise DataError(f"{name} needs a model, but {path} is not a model file")
-        return list(read_with_structures([path]))
+        try:
+            return list(read_with_structures([path]))
+        except DataError as error:
+            told = f"{path} is not a model file, and cannot be read as predicted structures"
+            raise DataError(f"{told}: {error}") from None
 
     def read_known(
         self, files: Sequence[str], reading: options.Reading, model: RNAFolder, header: Any

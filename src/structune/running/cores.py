@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_cores: ContextVar[int] = ContextVar("cores", default=1)
+_cores: ContextVar[int] = ContextVar("cores", default=0)
 
 
 def cores() -> int:
-    """Threads that the work in this thread may use: more than one if others have nothing to do."""
+    """Number of threads that the work in this thread may use; 0 if nobody has said."""
     return _cores.get()
 
 
 @contextmanager
-def all_cores(n: int) -> Iterator[None]:
+def using_cores(n: int) -> Iterator[None]:
     """Let the work in this thread use `n` threads."""
     before = _cores.set(n)
     try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from structune.errors import DataError
-from structune.running.cores import all_cores
+from structune.running.cores import cores, using_cores
 
 if TYPE_CHECKING:
     from structune.running.checkpoints import Checkpoint
@@ -59,6 +59,12 @@ class Executor(Protocol):
         """Whether `n_fits` independent fits run in parallel; else they run in turn, each on all workers."""
 
 
+def _alone(function: Function, *arguments: Any) -> Any:
+    """Call a function in one of several threads."""
+    with using_cores(1):
+        return function(*arguments)
+
+
 class ThreadExecutor:
     """Executor that uses threads of this process; compiled kernels release the GIL.
 
@@ -80,7 +86,7 @@ class ThreadExecutor:
         rows = zip(*columns, strict=True)
         if self.n_workers == 1 or (isinstance(columns[0], Sized) and len(columns[0]) == 1):
             for row in rows:
-                with all_cores(self.n_workers):
+                with using_cores(cores() or self.n_workers):  # unless fewer are free
                     result = function(*row, *shared)
                 yield result
             return
@@ -88,7 +94,7 @@ class ThreadExecutor:
         # results are asked for in order; one more than there are threads is begun, so that none stands still
         waiting: deque[Future[Any]] = deque()
         for row in rows:
-            waiting.append(self._pool.submit(function, *row, *shared))
+            waiting.append(self._pool.submit(_alone, function, *row, *shared))
             if len(waiting) > self.n_workers:
                 yield waiting.popleft().result()
         while waiting:

@@ -18,7 +18,7 @@ from threading import Condition, Lock, Thread
 from typing import Generic, TypeVar
 
 from structune.errors import DataError
-from structune.running.cores import all_cores
+from structune.running.cores import using_cores
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -189,6 +189,7 @@ class _Live(Generic[T, R]):
         self.is_at_end = self.is_stopped = False
         self.begun = deque[tuple[Future[R | None], float]]()
         self.free, self.taken = _free(), 0.0  # bytes
+        self.lent = 0  # threads
 
     def wait_until(self, holds: Callable[[], bool]) -> bool:
         """Wait, with the lock, until something holds; whether it is to go on."""
@@ -201,7 +202,8 @@ class _Live(Generic[T, R]):
         most, least = self.n_threads * max(1, self.most_size), -(-self.most_size // self.most_items) or 1
         try:
             for item in self.items:
-                told = item, self.size(item), self.needed(item)
+                with using_cores(self.n_threads):  # each of them needs memory
+                    told = item, self.size(item), self.needed(item)
                 with self.changed:
                     if not self.wait_until(lambda: max(self.waiting_size, least * len(self.waiting)) < most):
                         return
@@ -230,16 +232,19 @@ class _Live(Generic[T, R]):
             result = Future[R | None]()
             self.begun.append((result, needed))
             self.taken += needed
-            # Threads that have nothing to do may take part in this work.
-            busy = len(self.waiting) + sum(not begun.done() for begun, _ in self.begun)
+            # Threads that have nothing to do take part in this work.
+            n_threads = max(1, self.n_threads - self.lent - len(self.waiting))
+            self.lent += n_threads
             self.changed.notify_all()
         try:
             if not run and self.error is not None:
                 raise self.error
-            with all_cores(max(1, 1 + self.n_threads - busy)):
+            with using_cores(n_threads):
                 result.set_result(self.work(run) if run else None)  # at the end, if reading came to one
         except BaseException as error:
             result.set_exception(error)
+        with self.changed:
+            self.lent -= n_threads
         return bool(run)
 
     def next_run(self) -> tuple[list[T], float]:

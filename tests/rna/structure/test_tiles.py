@@ -1,5 +1,8 @@
 """Tables of long sequences are filled tile by tile: the same numbers, on any number of threads."""
 
+import time
+from concurrent.futures import Future
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +16,8 @@ from structune.rna.structure.constraints import Constraints
 from structune.rna.structure.features import Potentials
 from structune.rna.structure.inference import Counts, ScaledInference
 from structune.rna.structure.rna import RNA
-from structune.running.cores import all_cores
+from structune.rna.structure.space import n_cells
+from structune.running.cores import using_cores
 
 MODELS = {
     "as papers have it": {},
@@ -62,7 +66,7 @@ def test_tiles_and_threads_change_no_result(options, step, seed, n, letters):
         patch.setattr(tiles, "BLOCKED", 64)
         in_tiles = list(answers(*given))
         patch.setattr(tiles, "THREADED", 1)
-        with all_cores(3):
+        with using_cores(3):
             in_threads = list(answers(*given))
     for one, other, same in zip(whole, in_tiles, in_threads, strict=True):
         for part in (np.real, lambda values: np.imag(values) / laws._STEP):
@@ -74,7 +78,7 @@ def test_a_failure_in_a_thread_ends_all(monkeypatch):
     monkeypatch.setattr(tiles, "BLOCKED", 0)
     rna = RNA()
     shard = rna.encode(["A" * 2000])
-    with all_cores(2):
+    with using_cores(2):
         of_two = tiles.Tiles(shard.letters, np.ones((6, 6), bool), rna._space)
     assert of_two.n_threads == 2
 
@@ -84,3 +88,20 @@ def test_a_failure_in_a_thread_ends_all(monkeypatch):
 
     with pytest.raises(ArithmeticError, match="in a thread"):
         of_two.fill("work", kernel)
+
+    def interrupted(future):
+        raise KeyboardInterrupt
+
+    done = []
+    monkeypatch.setattr(Future, "result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        of_two.fill("work", lambda own, last, *_: (time.sleep(0.01), done.append((own, last))))
+    assert len(done) < of_two.n_blocks
+
+
+def test_memory_beside_the_tables():
+    rna = RNA(max_span=300)
+    with using_cores(8):
+        assert rna.memory_of(100_000, 1.0) == 8.0 * n_cells(100_000, 300)  # one block, a ring of 32 rows
+        own = RNA().memory_of(4000, 1.0) / 8.0 - n_cells(4000, 3999)
+    assert own == 3 * 4000 * (tiles.BLOCK * 4 + 32)  # four threads: each has four blocks

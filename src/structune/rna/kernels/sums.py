@@ -556,7 +556,7 @@ def outside(
     outer_pairs, outer_multi_2 : as P, and (n,)
         Of a circle the adjoints of P, and of M2 in its last column, by the loop that no pair encloses.
     d_multi, d_strands, ring, scratch : zeros
-        As M, (2, n + 1), or (2, 0) for one strand, (n_rows, LEFT + n + RIGHT), (7, n + RIGHT).
+        As M, (2, n + 1), or (2, 0) for one strand, (n_rows, LEFT + n + RIGHT), (6, n + RIGHT).
     d_multi_2, d_stacks : zeros (n,)
         Adjoints of M2, and of P by stacks, of the row that each column has come to.
     branches, d_branches : (n_rows, n_blocks * size), or empty for one block

@@ -1,8 +1,9 @@
 """Pseudoknots: helices that cross those of a nested structure.
 
-As in IPknot (Sato et al., Bioinformatics 27:i85, 2011) an integer program chooses the pairs of two layers,
-each of which is nested. The probabilities of the second layer are those of structures in which the bases of
-the first layer's helices are unpaired, because a nested structure cannot have both.
+An integer program decides which crossing pairs to add, and which nested ones to drop for them, in the manner
+of IPknot (Sato et al., Bioinformatics 27:i85, 2011). The probabilities of the second layer are those of
+structures in which the bases of the first layer's helices are unpaired, because a nested structure cannot
+have both.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from structune.errors import warn
 from structune.rna.formats.brackets import STRANDS, cut_as, pairs_of, partners
 from structune.structure import Array, FloatArray, IntArray
 
-# Chosen on the families of ArchiveII that have pseudoknots; see benchmarks/rna_pseudoknots.py.
-THRESHOLD = 0.5  # smallest probability of a crossing pair
+# The two probabilities of 0.5 were not chosen on data, the others on families of ArchiveII.
+THRESHOLD, LEAST = (
+    0.5,
+    0.05,
+)  # smallest probability of a crossing pair, and the smallest that may be asked for
 _SHARE = 0.7  # in it, of the probability beside the first layer; the rest is the one in all nested structures
 _HELIX, _PROBABLE = 3, 0.5  # pairs, and their mean probability, of a helix that others may cross
-_LEAST = 0.01  # gain of a pair of the first layer
+_LEAST_GAIN = 0.01  # of a pair of the first layer
+_SECONDS = 60.0  # for a sequence, which by default takes less than one
 
 
 def crossable(structure: str, probabilities: Any) -> Array:
@@ -36,9 +42,9 @@ def crossable(structure: str, probabilities: Any) -> Array:
 
 
 def with_knots(
-    structure: str, first: Any, second: Any, thresholds: tuple[float, float], is_fixed: bool
+    structure: str, first: Any, second: Any, thresholds: tuple[float, float], required: Array
 ) -> str:
-    """The structure with crossing helices in square brackets; its own pairs may give way unless `is_fixed`.
+    """The structure with crossing helices in square brackets; its own pairs may give way to them.
 
     Parameters
     ----------
@@ -48,6 +54,8 @@ def with_knots(
         Probabilities of pairs (i, j), i < j: in all structures, and beside the helices that may be crossed.
     thresholds : (float, float)
         Probabilities from which on a pair gains, in the nested and in the crossing layer.
+    required : ndarray of bool, shape (n,)
+        Bases whose pairs do not give way.
     """
     partner, nick = partners(structure), structure.find(STRANDS)
     table = (_SHARE * second + (1.0 - _SHARE) * first).tocoo()
@@ -58,15 +66,15 @@ def with_knots(
         return structure
     # A pair of the structure may gain nothing, by another rule of prediction; it stays if nothing conflicts.
     probable = np.array([float(first[i, j]) for i, j in own.tolist()])
-    gains = np.maximum(probable - thresholds[0], _LEAST), table.data[kept] - thresholds[1]
+    gains = np.maximum(probable - thresholds[0], _LEAST_GAIN), table.data[kept] - thresholds[1]
     marks = ["."] * partner.size
-    for (i, j), brackets in _chosen(own, crossing, gains, nick, is_fixed):
+    for (i, j), brackets in _chosen(own, crossing, gains, nick, np.asarray(required[own].any(axis=1))):
         marks[i], marks[j] = brackets[0], brackets[1]
     return cut_as(structure, "".join(marks))
 
 
 def _chosen(
-    own: IntArray, crossing: IntArray, gains: Sequence[FloatArray], nick: int, is_fixed: bool
+    own: IntArray, crossing: IntArray, gains: Sequence[FloatArray], nick: int, is_fixed: Array
 ) -> list[tuple[tuple[int, int], str]]:
     """The pairs of both layers, with their brackets, that gain most together."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # which take longer to import than a fold
@@ -89,13 +97,19 @@ def _chosen(
     beside = hstack([csr_array((n - n_own, n_own)), csr_array(np.eye(n - n_own) - stacked)])
     rows: Any = vstack([of_bases, of_two, below, beside], format="csr")
     most = np.repeat([1.0, 0.0], [of_bases.shape[0] + a.size, 2 * (n - n_own)])
-    least = np.where(numbers < n_own, float(is_fixed), 0.0)
+    least = np.append(is_fixed, np.zeros(n - n_own))
     found = milp(
         -np.concatenate(gains),
         integrality=np.ones(n, np.uint8),
         bounds=Bounds(least, 1.0),
         constraints=LinearConstraint(rows, -np.inf, most),
+        options={"time_limit": _SECONDS},
     )
+    if not found.success:
+        told = f"pseudoknots of {len(crossing):,} candidate pairs may not be the best"
+        warn(f"{told}: the search ended after {_SECONDS:.0f} s. A higher threshold makes it faster")
+    if found.x is None:
+        return [((int(i), int(j)), "()") for i, j in own]
     kept = np.flatnonzero(np.asarray(found.x) > 0.5).tolist()
     return [((int(pairs[k, 0]), int(pairs[k, 1])), "()" if k < n_own else "[]") for k in kept]
 

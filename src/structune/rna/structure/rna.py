@@ -59,14 +59,14 @@ from structune.rna.structure.space import (
     parse_structure,
     rows_of,
 )
-from structune.rna.structure.tiles import cells_of_rings
+from structune.rna.structure.tiles import cells_of_rows
 from structune.running.memory import batches, held_memory
 from structune.structure import Array, FloatArray, Groups, IntArray, Structure, offsets_of, segment_indices
 
 Inference = ScaledInference | LogInference
 R = TypeVar("R")
 # tables of pairs at a time: sums with counts, or without; best structures; with logs of sums, or copies
-OF_SUMS, OF_PAIRS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS, OF_KNOTS = 4.0, 3.5, 3.0, 5.0, 6.0, 6.0, 4.5
+OF_SUMS, OF_PAIRS, OF_BEST, OF_SEVERAL, OF_SAMPLES, OF_WINDOWS = 4.0, 3.5, 3.0, 5.0, 6.0, 6.0
 _MOST_BASES = 1 << 31  # kernels add it to positions, and do not look for overflows
 _SHORT = 100  # bases: of longer sequences the work is most of it
 _AT_ONCE = 20_000  # bases of short sequences in one call of a kernel, which Ctrl-C waits for
@@ -325,7 +325,8 @@ class RNA(Structure):
         """Return the bytes of `n_tables` tables of pairs of n bases; more if `weighted` by constraints."""
         # Measured by `test_rna.py`, which compares with what the allocator tells.
         more = 2 * weighted + 8 * self.circular  # logs, and what is expected of them
-        return 8.0 * (n_cells(n, self._space.reach(n)) * (n_tables + more) + cells_of_rings(n))
+        reach = self._space.reach(n)
+        return 8.0 * (n_cells(n, reach) * (n_tables + more) + cells_of_rows(n, reach))
 
     def _inside_outside(
         self, w: Array, shard: RNAShard, weights: FloatArray | None, log_domain: bool = False

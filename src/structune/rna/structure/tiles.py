@@ -21,7 +21,7 @@ from structune.structure import Array, IntArray
 
 BLOCK = 256  # bases: the tiles that are multiplied fit in the cache of a core
 BLOCKED = 1000  # bases: shorter sequences are one block, whose rows stay in the cache anyway
-THREADED = 4  # blocks for each thread: of fewer, threads mostly wait for each other
+THREADED = 4  # blocks for each thread: with fewer, threads mostly wait for each other
 
 
 def _aligned(shape: tuple[int, ...], dtype: Any) -> Array:
@@ -32,9 +32,16 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> Array:
     return np.asarray(raw[start : start + size * kind.itemsize].view(kind).reshape(shape))
 
 
-def cells_of_rings(n: int) -> int:
-    """Cells of the rings of rows that kernels need beside the tables of n bases."""
-    return 3 * n * (BLOCK * cores() + kernels.RING) if n >= BLOCKED else 0
+def _threads(n_blocks: int) -> int:
+    """Threads that work on one sequence."""
+    return max(1, min(cores(), n_blocks // THREADED))
+
+
+def cells_of_rows(n: int, reach: int) -> int:
+    """Cells of the rows at hand, and of their branches, that kernels keep beside the tables of n bases."""
+    if n < BLOCKED or reach < n - 1:
+        return 0
+    return 3 * n * (BLOCK * _threads(-(-n // BLOCK)) + kernels.RING)
 
 
 class Tiles:
@@ -59,7 +66,7 @@ class Tiles:
             letters_of_four = np.bitwise_or.reduce(1 << fours.astype(np.int64), axis=1)
             partners = np.bitwise_or.reduce(with_letter[fours], axis=1)
         self.blocks = Blocks(size, order, places, letters_of_four, partners)
-        self.n_threads = max(1, min(cores(), self.n_blocks // THREADED))
+        self.n_threads = _threads(self.n_blocks)
         # Rows of all blocks at hand, and those below that loops reach; a ring of one block has only these.
         self.n_rows = kernels.RING if self.n_blocks == 1 else self.n_threads * size + kernels.RING
 
@@ -74,7 +81,7 @@ class Tiles:
         return _aligned((1 if self.n_blocks == 1 else self.blocks.size, self.blocks.size + PAD), dtype)
 
     def panel(self, dtype: Any) -> Array:
-        """Likewise, for products."""
+        """Scratch of one thread for products of tiles."""
         return _aligned((16 * IN_CACHE * all_lanes(dtype).width if self.n_blocks > 1 else 0,), dtype)
 
     def rows(self, n_rows: int, dtype: Any) -> Array:
@@ -84,7 +91,7 @@ class Tiles:
     def fill(self, name: str, kernel: Callable[[int, int, int, IntArray], None], inside: bool = True) -> None:
         """Call ``kernel(own, last, thread, partners)`` for all tiles, from the inside out or the other way.
 
-        The last number of ``partners``, shape (n,), is to be the row that the kernel works on.
+        The kernel writes the row that it works on to the last number of ``partners``, shape (n,).
         """
         n, done = self.n_blocks, np.zeros(self.n_blocks, np.int64)
         partners = [np.full(self.n, self.n if inside else 0) for _ in range(self.n_threads)]
@@ -137,12 +144,18 @@ class Tiles:
                         changed.notify_all()
 
         with ThreadPoolExecutor(self.n_threads, thread_name_prefix="structune") as pool:
-            for future in [pool.submit(work, thread) for thread in range(self.n_threads)]:
-                future.result()
+            try:
+                for future in [pool.submit(work, thread) for thread in range(self.n_threads)]:
+                    future.result()
+            except BaseException:  # Ctrl-C, or a thread that cannot start: the others would wait for it
+                with changed:
+                    failed = True
+                    changed.notify_all()
+                raise
 
 
 def share_below(partners: IntArray, space: Space) -> float:
-    """Of the cells of a table of pairs those of the rows below the one that a kernel is at, as it tells."""
+    """Share of the cells of a table of pairs that lie below the row that a kernel is at."""
     # Rows are done from the last one up, and the last rows are shorter: the share is one of cells, not of
     # rows.
     n_rows, n = partners.size - int(partners[-1]), partners.size
