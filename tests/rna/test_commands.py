@@ -21,8 +21,8 @@ from structune.cli.terminal import Progress
 from structune.rna import examples, fold_commands
 from structune.rna.examples import Example
 from structune.rna.fold_commands import Recipe
-from structune.rna.formats.pair_tables import read_bpseq, read_ct
-from structune.rna.formats.sequences import RNARecord, read_dot_bracket, write_dot_bracket
+from structune.rna.formats.any import read_rna
+from structune.rna.formats.sequences import RNARecord, write_dot_bracket
 from structune.rna.metrics import ROC_GAMMAS, base_pair_scores, roc_area, sensitivity_ppv_curve
 from structune.running import memory
 
@@ -31,7 +31,7 @@ KNOT = RNARecord("knot", "GGGAAAGGGCCCCCC", "(((...[[[)))]]]")
 
 
 def records(text):
-    return list(read_dot_bracket(BytesIO(text.encode())))
+    return list(read_rna(BytesIO(text.encode()), "dot_bracket"))
 
 
 def headers(text):
@@ -207,10 +207,12 @@ def test_constraints_reach_everything(fold, folder):
 
 
 def test_ct(files, folder, fold):
-    found = read_ct(BytesIO(fold(files / "test.fa", "--format", "ct").encode()))
+    found = list(read_rna(BytesIO(fold(files / "test.fa", "--format", "ct").encode()), "ct"))
     assert [record.name for record in found] == [record.name for record in TEST]
     assert [record.structure for record in found] == folder.predict(SEQUENCES)
-    best = read_ct(BytesIO(fold("--format", "ct", "--nbest", 1, stdin=">a\nGGGAAACCC\n").encode()))
+    best = list(
+        read_rna(BytesIO(fold("--format", "ct", "--nbest", 1, stdin=">a\nGGGAAACCC\n").encode()), "ct")
+    )
     assert best[0].name.startswith("a_rank_1_probability_0.")
 
 
@@ -249,7 +251,7 @@ def test_a_folder_takes_a_file_of_each(folder, fold, tmp_path):
     told = {(int(i) - 1, int(j) - 1): float(p) for name, i, j, p in map(str.split, rows) if name == "B"}
     assert len(told) == len(rows) > 0
     assert all(p == pytest.approx(pairs[place], rel=1e-5) for place, p in told.items())
-    (found,) = read_bpseq(BytesIO((tmp_path / "bpseq" / "b.bpseq").read_bytes()))
+    (found,) = read_rna(tmp_path / "bpseq" / "b.bpseq")
     assert found.structure == folder.predict(["GGGAAACCC"])[0]
 
 

@@ -11,7 +11,6 @@ from .energies import read_energies as read_energies
 from .folder import RNAFolder as RNAFolder
 from .formats.alignments import RNAAlignment as RNAAlignment
 from .formats.alignments import read_alignments as read_alignments
-from .formats.alignments import read_stockholm as read_stockholm
 from .formats.any import read_rna as read_rna
 from .formats.any import write_rna as write_rna
 from .formats.brackets import drop_pseudoknots as drop_pseudoknots
@@ -22,15 +21,7 @@ from .formats.commands import Commands as Commands
 from .formats.commands import read_commands as read_commands
 from .formats.contrafold import read_contrafold as read_contrafold
 from .formats.contrafold import write_contrafold as write_contrafold
-from .formats.pair_tables import read_bpseq as read_bpseq
-from .formats.pair_tables import read_ct as read_ct
-from .formats.pair_tables import write_bpseq as write_bpseq
-from .formats.pair_tables import write_ct as write_ct
 from .formats.sequences import RNARecord as RNARecord
-from .formats.sequences import read_dot_bracket as read_dot_bracket
-from .formats.sequences import read_fasta as read_fasta
-from .formats.sequences import write_dot_bracket as write_dot_bracket
-from .formats.sequences import write_fasta as write_fasta
 from .inputs import OutsideSpaceWarning as OutsideSpaceWarning
 from .metrics import ROC_GAMMAS as ROC_GAMMAS
 from .metrics import BasePairScores as BasePairScores

@@ -3,13 +3,15 @@
 import gzip
 import io
 import re
+from functools import partial
 
 import pytest
 
 import structune
 from structune.errors import DataError
 from structune.rna import read_alignments
-from structune.rna.formats.alignments import RNAAlignment, read_stockholm, stockholm_text
+from structune.rna.formats.alignments import RNAAlignment, stockholm_text
+from structune.rna.formats.any import read_rna
 from structune.rna.formats.sequences import RNARecord
 
 TEXT = """# STOCKHOLM 1.0
@@ -22,6 +24,8 @@ two           g.cUAAA-.C
 //
 """
 RECORDS = [RNARecord("one/1-9", "GGGAAACCC", "(((...)))"), RNARecord("two", "GCUAAAC", "(.....)")]
+
+read_stockholm = partial(read_rna, format="stockholm")
 
 
 def read(text):
@@ -59,12 +63,6 @@ def test_read(text):
 def test_several_alignments():
     other = "# STOCKHOLM 1.0\n#=GF AU caf\udce9\nz AC\n//\n"
     assert read(TEXT + other + TEXT) == [*RECORDS, RNARecord("z", "AC"), *RECORDS]
-
-
-def test_nothing():
-    assert read("") == []
-    assert read("# STOCKHOLM 1.0\n#=GC SS_cons ()\n//\n") == []
-    assert read(blocks("--", "()")) == [RNARecord("x", "", "")]
 
 
 def test_pseudoknots_stay_letters():

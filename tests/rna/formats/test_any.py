@@ -13,7 +13,7 @@ from rnas import structured_records
 from structune.errors import DataError
 from structune.rna.formats.any import read_rna, write_rna
 from structune.rna.formats.contrafold import read_contrafold, write_contrafold
-from structune.rna.formats.pair_tables import read_bpseq, read_ct, write_bpseq
+from structune.rna.formats.pair_tables import write_bpseq
 from structune.rna.formats.sequences import RNARecord
 
 RECORD = RNARecord("x", "GAAC", "(..)")
@@ -318,7 +318,7 @@ def test_what_other_files_look_like_is_told(tmp_path, name, text, look):
 
 
 def of_ct(text):
-    return read_ct(io.StringIO(text))
+    return list(read_rna(io.StringIO(text), "ct"))
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def of_ct(text):
 def test_headers_of_ct(header):
     text = f"\ufeff{header}\n{BASES}".replace("\n", "\r\n")
     assert of_ct(text) == [RNARecord("x", "GAAC", "(..)")]
-    assert read_ct(io.BytesIO(gzip.compress(text.encode()))) == [RNARecord("x", "GAAC", "(..)")]
+    assert list(read_rna(io.BytesIO(gzip.compress(text.encode())), "ct")) == [RNARecord("x", "GAAC", "(..)")]
 
 
 def test_several_structures_of_ct_and_their_names():
@@ -365,7 +365,7 @@ ROWS = "1 G 4\n2 A 0\n3 A 0\n4 C 1\n"
 
 
 def of_bpseq(text):
-    return read_bpseq(io.StringIO(text))
+    return list(read_rna(io.StringIO(text), "bpseq"))
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,9 @@ def of_bpseq(text):
 )
 def test_read_bpseq(text):
     assert of_bpseq(text) == [RNARecord("x", "GAAC", "(..)")]
-    assert read_bpseq(io.BytesIO(gzip.compress(text.encode()))) == [RNARecord("x", "GAAC", "(..)")]
+    assert list(read_rna(io.BytesIO(gzip.compress(text.encode())), "bpseq")) == [
+        RNARecord("x", "GAAC", "(..)")
+    ]
 
 
 def test_names_of_bpseq(tmp_path):
@@ -391,7 +393,7 @@ def test_names_of_bpseq(tmp_path):
     for name in ("my rna.bpseq", "my rna.bpseq.gz"):
         path = tmp_path / name
         path.write_text(ROWS)
-        assert read_bpseq(path)[0].name == "my_rna"
+        assert next(read_rna(path, "bpseq")).name == "my_rna"
 
 
 def test_pseudoknots_take_further_brackets():
@@ -400,7 +402,7 @@ def test_pseudoknots_take_further_brackets():
 
 def test_names_and_crossings_are_refused_at_the_line_of_the_name():
     with pytest.raises(DataError, match=r":2: the name '\\udcff'"):
-        read_bpseq(io.BytesIO(b"# c\n#Name: \xff\n1 A 0\n"))
+        list(read_rna(io.BytesIO(b"# c\n#Name: \xff\n1 A 0\n"), "bpseq"))
     bases = "".join(f"{i + 1} A {(i + 31) % 62 + 1}\n" for i in range(62))
     with pytest.raises(DataError, match=":1: too many pairs cross each other"):
         of_bpseq(f"#Name: x\n{bases}")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -12,11 +13,10 @@ from hypothesis import given
 from endless import Pipe
 from rnas import partner_arrays
 from structune.errors import DataError
+from structune.rna.formats.any import read_rna
 from structune.rna.formats.brackets import drop_pseudoknots, largest_nested, partners, to_dot_bracket
 from structune.rna.formats.sequences import (
     RNARecord,
-    read_dot_bracket,
-    read_fasta,
     write_dot_bracket,
     write_fasta,
 )
@@ -24,6 +24,8 @@ from structune.running import memory
 
 TEXT = ">a\nGGGAAACCC\n(((...)))\n>b some words\nacgt\n(..)\n"
 RECORDS = [RNARecord("a", "GGGAAACCC", "(((...)))"), RNARecord("b", "ACGU", "(..)")]
+
+read_fasta, read_dot_bracket = (partial(read_rna, format=name) for name in ("fasta", "dot_bracket"))
 
 
 def pair_set(array):

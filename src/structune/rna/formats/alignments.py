@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from structune.errors import DataError
 from structune.files.provenance import made_by
 from structune.files.text import Source, distinct, one_word, plural, shown
-from structune.rna.formats.sequences import BASES, GAPS, RNALines, RNARecord, bases_of_line, records_of
+from structune.rna.formats.sequences import BASES, GAPS, RNALines, RNARecord, bases_of_line
 
 _TO_GAP = str.maketrans(GAPS, "----")
 _UNPAIRED = ".,:_-~"
@@ -20,26 +20,6 @@ _ADVICE = "alignments are read from Stockholm, Clustal and aligned FASTA"
 _BY_COLUMN = ("#=GC", "#=GR")
 _CONSENSUS = "#=GC SS_cons"
 _Pieces = dict[int, str]  # of a row, where the alignment is cut into blocks, by the numbers of their lines
-
-
-def read_stockholm(source: Source) -> Iterator[RNARecord]:
-    """Read the records of Stockholm alignments, compressed or not, one alignment at a time.
-
-    Gaps are removed from the sequences. The structure of a sequence is read from its line ``#=GR name SS`` or
-    else from the consensus, ``#=GC SS_cons``, without pairs that have a gap on one side; it is None if there
-    is neither. All nested brackets of the WUSS notation become ``()``; pseudoknots remain letters.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
-
-    Raises
-    ------
-    DataError
-        A base or structure is invalid, rows differ in length, or the first or last line is missing. The error
-        names file and line.
-    """
-    return records_of(parse_stockholm, source)
 
 
 def parse_stockholm(lines: RNALines) -> Iterator[RNARecord]:

@@ -108,6 +108,11 @@ def read_rna(
 
     Notes
     -----
+    Records without a name are named by their number, from 1, or, in BPSEQ files, by a line ``#Name:`` or
+    ``Filename:`` or the name of the file. Words of names in CT files are joined by ``_``. A second strand of
+    a CT file begins where the index after a base and that before the next base are 0. Sequences of Stockholm
+    files are read without gaps, with the structure of ``#=GR name SS`` or else ``#=GC SS_cons``.
+
     The letters E, F, I, J, L, O, P, Q and Z of modified bases are read as N if at least four fifths of the
     letters are A, C, G, U or T. A warning tells their numbers.
 

@@ -20,7 +20,6 @@ from structune.rna.formats.sequences import (
     clean_sequence,
     label_name,
     need_structure,
-    records_of,
     without_energy,
 )
 
@@ -29,28 +28,6 @@ _BASE = re.compile(r"[A-Za-z](\s+\d+){3}")
 _EVIDENCE = re.compile(r"[et]([1-9]\d?)")
 LEAST_EVIDENCE = 1e-5  # less than that stands for none
 OF_RIBOSWITCH = re.compile(r"k\d\S*\s+\S+\s+\S+")  # binding constants, and a column for each state below
-
-
-def read_ct(source: Source) -> list[RNARecord]:
-    """Read the records of a CT file, compressed or not.
-
-    The columns of a base are its index, its letter, the indices of the bases before and after it, the index
-    of its partner or 0, and possibly more. A second strand begins where the index after a base and the index
-    before the next base are 0. Otherwise these two columns are ignored, as are further columns and energies
-    in headers, such as ``ENERGY = -1.2`` or ``dG = -1.2``. The words of a name are joined by ``_``. A
-    structure without a name gets that of a line ``Filename: ...`` above it, or its number, from 1.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
-
-    Raises
-    ------
-    DataError
-        A header or base is invalid, the number of bases is wrong, indices are out of order, or a pair is not
-        mutual. The error names file and line.
-    """
-    return list(records_of(parse_ct, source))
 
 
 def parse_ct(lines: RNALines) -> Iterator[RNARecord]:
@@ -88,49 +65,13 @@ def parse_ct(lines: RNALines) -> Iterator[RNARecord]:
 
 
 def write_ct(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write structures to a CT file, compressed by gzip if the path ends in ``.gz``.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
-
-    Raises
-    ------
-    DataError
-        A record has no structure, or has two strands.
-    """
+    """Write structures as CT; the bases of two strands are counted through."""
     texts = []
     for record in records:
         rows, n = _bases_and_partners(record), record.n_bases
         texts.append(f"{n} {record.name}\n")
         texts += [f"{i} {base} {i - 1} {(i + 1) % (n + 1)} {j} {i}\n" for i, (base, j) in rows]
     save(target, "".join(texts))
-
-
-def read_bpseq(source: Source) -> list[RNARecord]:
-    """Read the record of a BPSEQ file, compressed or not, as a list.
-
-    In files of CONTRAfold-SE and EternaFold, the number of values from probing stands behind the base:
-    ``e1`` and its value for a sequence without structure, ``t1``, its value and the partner for one with it.
-    A warning tells that the values are left out. Files of riboswitches with binding constants are refused.
-
-    If the partner of each base is -1, the sequence has no structure.
-
-    The list is empty if the file has neither bases nor a name. Comments that start with ``#`` and lines such
-    as ``Organism: ...`` may precede the bases. The name of the record is that in a line ``#Name: ...`` or
-    ``Filename: ...``, or else the name of the file without its ending.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
-
-    Raises
-    ------
-    DataError
-        Indices are out of order, a base is invalid, or a pair is not mutual. The error names file and line.
-    """
-    return list(records_of(parse_bpseq, source))
 
 
 def parse_bpseq(lines: RNALines) -> Iterator[RNARecord]:
@@ -178,19 +119,7 @@ def _without_evidence(lines: RNALines, number: int, words: list[str], kind: str)
 
 
 def write_bpseq(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write one record to a BPSEQ file, compressed by gzip if the path ends in ``.gz``.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
-        One record.
-
-    Raises
-    ------
-    DataError
-        The number of records is not one, or the record has no structure or has two strands.
-    """
+    """Write one structure as BPSEQ."""
     given = list(records)
     if len(given) != 1:
         raise DataError(f"a BPSEQ file holds one structure, but there are {plural(len(given), 'record')}")

@@ -183,13 +183,6 @@ class RNALines(Lines):
             warn(f"{self.name}: {text}.")
 
 
-def records_of(parse: Callable[[RNALines], Iterator[RNARecord]], source: Source) -> Iterator[RNARecord]:
-    """All records of a file, and then what is to be told of it."""
-    lines = RNALines(source)
-    yield from parse(lines)
-    lines.tell()
-
-
 def label_name(text: str) -> str:
     """The name in a line like ``Filename: d.5.e.bpseq`` or ``#Name: d.5.e``; empty where there is none."""
     if not (match := _LABEL.match(text)):
@@ -207,23 +200,6 @@ def need_structure(record: RNARecord) -> str:
     if record.structure is None:
         raise DataError(f"record {shown(record.name)}: no structure; this format needs one")
     return record.structure
-
-
-def read_fasta(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a FASTA file, compressed or not, one at a time, without structures.
-
-    The name is the first word of the header, or the number of the record, from 1, if the header is empty.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
-
-    Raises
-    ------
-    DataError
-        A character is not a base, or a sequence has no header. The error names file and line.
-    """
-    return records_of(parse_fasta, source)
 
 
 def parse_fasta(lines: RNALines) -> Iterator[RNARecord]:
@@ -270,41 +246,12 @@ def parse_seq(lines: RNALines) -> Iterator[RNARecord]:
 
 
 def write_fasta(target: Source, records: Iterable[RNARecord], width: int = 60) -> None:
-    """Write names and sequences without structures, compressed by gzip if the path ends in ``.gz``.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
-    width : int
-        Number of bases per line.
-    """
+    """Write names and sequences without structures."""
     texts = []
     for record in records:
         starts = range(0, len(record.sequence), width)
         texts += [f">{record.header}\n", *(f"{record.sequence[k : k + width]}\n" for k in starts)]
     save(target, "".join(texts))
-
-
-def read_dot_bracket(source: Source) -> Iterator[RNARecord]:
-    """Read the records of a dot-bracket file, compressed or not, one at a time.
-
-    A record has an optional header ``>name``, its sequence, and its structure, with or without an energy in
-    parentheses. Sequence and structure may each span several lines. Blank lines and lines that start with
-    ``#`` are skipped. Records without a name are named by their number, from 1. Further structures of a
-    sequence, as RNAsubopt writes them, are records NAME/2, NAME/3 and so on; the first is NAME/1 if energies
-    without parentheses follow. A warning tells their number, and that of other lines of RNAfold -p.
-
-    Parameters
-    ----------
-    source : path or file object, binary or text
-
-    Raises
-    ------
-    DataError
-        A base or structure is invalid, or sequence and structure differ in length. The error names the line.
-    """
-    return records_of(parse_dot_bracket, source)
 
 
 def parse_dot_bracket(
@@ -316,20 +263,7 @@ def parse_dot_bracket(
 
 
 def write_dot_bracket(target: Source, records: Iterable[RNARecord]) -> None:
-    """Write header, sequence and structure lines, compressed by gzip if the path ends in ``.gz``.
-
-    Structures of letters only would look like sequences, so their pairs are written as brackets.
-
-    Parameters
-    ----------
-    target : path or file object, binary or text
-    records : iterable of RNARecord
-
-    Raises
-    ------
-    DataError
-        A record has no structure.
-    """
+    """Write header, sequence and structure lines; a structure of letters alone would look like a sequence."""
     texts = []
     for record in records:
         structure = need_structure(record)
