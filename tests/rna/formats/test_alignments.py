@@ -84,7 +84,7 @@ def test_own_structures_come_first():
         ("\n>a\nACGU\n", "2: expected the line '# STOCKHOLM 1.0' here, not '>a'"),
         (TEXT + "x ACGU\n", "9: expected the line '# STOCKHOLM 1.0' here, not 'x ACGU'"),
         (TEXT.replace("//", ""), "7: the last line '//' is missing"),
-        (TEXT.replace("GGG-", "ZGZ-"), "4: position 1 (from 1): 'Z' is not one of"),
+        (TEXT.replace("GGG-", "!GZ-"), "4: position 1 (from 1): '!' is not one of"),
         (TEXT.replace("GGG-", "GG -"), "4: 'one/1-9       GG -AAACCC' is not a name and its aligned"),
         (TEXT.replace("GGG-", "GGG"), "5: the row has 10 columns, but the row in line 4 has 9"),
         (TEXT.replace("<<(", "<<(."), "6: the row has 11 columns, but the row in line 4 has 10"),

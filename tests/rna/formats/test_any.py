@@ -93,7 +93,7 @@ def test_write(tmp_path, ending, format):
 REFUSED = {  # texts, and what is said of them behind the name of the file
     "fasta": [
         ("\nACGU\n", "2: expected a header '>name', not 'ACGU'"),
-        (">a\nAC\n\nZcuZA\n", "4: position 1 (from 1): 'Z' is not one of ACGUNRYSWKMBDHVX or T"),
+        (">a\nAC\n\n7cuZA\n", "4: position 1 (from 1): '7' is not one of ACGUNRYSWKMBDHVX or T"),
         (">a\r\nAC GU\r\n", "2: position 3 (from 1): ' ' is not one of"),
         (">a\nac\u00e9\n", "2: position 3 (from 1): '\u00e9' is not one of"),
         (">a\nAC-GU\n", "2: position 3 (from 1): '-' is not one of"),
@@ -102,7 +102,7 @@ REFUSED = {  # texts, and what is said of them behind the name of the file
         ("A" * 50, f"1: expected a header '>name', not '{'A' * 37}...'"),
     ],
     "dot_bracket": [
-        (">a\nAC\nGZ\n(..)\n", "3: position 2 (from 1): 'Z' is not one of"),
+        (">a\nAC\nG7\n(..)\n", "3: position 2 (from 1): '7' is not one of"),
         (">a\n(..)\n", "2: the structure '(..)' has no sequence before it"),
         (">a\nACGU\n(..)\n.....\n", "4: record 'a/2': the length of a structure is 5, but there are 4"),
         (">a\nACGU\n>b\nA\n.\n", "1: record 'a': no structure after the sequence"),

@@ -113,7 +113,7 @@ def read_rna(
     a CT file begins where the index after a base and that before the next base are 0. Sequences of Stockholm
     files are read without gaps, with the structure of ``#=GR name SS`` or else ``#=GC SS_cons``.
 
-    The letters E, F, I, J, L, O, P, Q and Z of modified bases are read as N if at least four fifths of the
+    The letters E, F, I, J, L, O, P, Q and Z of modified bases are read as N if at least two thirds of the
     letters are A, C, G, U or T. A warning tells their numbers.
 
     Raises

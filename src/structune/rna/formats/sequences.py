@@ -122,9 +122,10 @@ def clean_sequence(text: str, letters: str = BASES) -> str:
 
 
 def looks_like_rna(text: str) -> bool:
-    """Whether letters are bases of RNA, apart from a fifth that are modified or not fully known."""
+    """Whether letters are bases of RNA, apart from a third that are modified or not fully known."""
+    # A, C, G and T are a quarter of the residues of proteins.
     counts = [text.translate(_CLEAN).count(base) for base in "ACGU"]
-    return text.isascii() and 5 * sum(counts) >= 4 * len(text) and counts.count(0) < 2
+    return text.isascii() and 3 * sum(counts) >= 2 * len(text) and counts.count(0) < 2
 
 
 def bases_of_line(text: str, letters: str = OF_STRANDS) -> tuple[str, DataError | None]:
