@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from common import asked_to_be_quick, folder_for
-from structune.rna import RNARecord, load_rna, write_dot_bracket
+from structune.rna import RNARecord, load_rna, write_rna
 
 NAME = "report"
 WIDTH, HEIGHT = 1150, 800
@@ -31,8 +31,8 @@ def main() -> None:
     data = load_rna("s151rfam")
     records = [RNARecord(*each) for each in zip(data.names, data.sequences, data.structures, strict=True)]
     with tempfile.TemporaryDirectory() as folder:
-        write_dot_bracket(Path(folder, "train.dbn"), records[: 10 if quick else 76])
-        write_dot_bracket(Path(folder, "test.dbn"), records[-10 if quick else -75 :])
+        write_rna(Path(folder, "train.dbn"), records[: 10 if quick else 76])
+        write_rna(Path(folder, "test.dbn"), records[-10 if quick else -75 :])
         command = (
             "tune rna train.dbn --model rna.structune --method majorize --test test.dbn --report report.html"
         )

@@ -354,7 +354,7 @@ def test_inputs_of_fold_that_are_refused(refused):
         ("...", ":3: record 'a': the length of constraints is 3, but there are 4 bases"),
         ("..)x", ":3: record 'a': constraints, base 3 (from 1): ')' has no matching '('"),
         ("..?.", ":3: '..?.' is neither bases nor constraints (.x|<>())"),
-        ("AJJU", ":3: position 2 (from 1): 'J' is not"),
+        ("AJJJ", ":3: position 2 (from 1): 'J' is not"),
     ):
         assert message in refused("--constraints", stdin=f">a\nACGU\n{text}\n")
 
