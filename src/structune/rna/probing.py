@@ -13,7 +13,7 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.text import Lines, Source, header_name, shown
 from structune.rna.formats.pair_tables import LEAST_EVIDENCE
-from structune.rna.structure.constraints import Constraints
+from structune.rna.structure.constraints import RT, Constraints
 from structune.rna.structure.features import LETTERS
 from structune.rna.structure.space import parse_sequence, places
 from structune.structure import Array, FloatArray
@@ -165,7 +165,7 @@ def _number(lines: Lines, number: int, word: str) -> float:
 _SHIPPED = "reactivities_1m7.json"
 _KNOTS = 16  # of the table of a base: quantiles of its reactivities
 _MOST = 4.0  # log odds: one reactivity alone should not decide
-_SLOPE, _INTERCEPT, _KT = 1.8, -0.6, 0.61632  # kcal/mol, at 37 C
+_SLOPE, _INTERCEPT = 1.8, -0.6  # kcal/mol
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ def deigan_log_odds(
     given = np.asarray(reactivities, np.float64)
     # Delta G = m ln(1 + r) + b (Deigan et al. 2009); -Delta G / kT are log odds.
     energies = slope * np.log1p(np.maximum(given, 0.0)) + intercept
-    return np.where(np.isfinite(given), -energies / _KT, 0.0)
+    return np.where(np.isfinite(given), -energies / RT, 0.0)
 
 
 def _compared(sequence: str, reactivities: Any) -> tuple[Array, FloatArray]:

@@ -11,13 +11,19 @@ import numpy as np
 from structune.errors import DataError
 from structune.files.text import Lines, Source, header_name, plural, shown
 from structune.rna.formats.brackets import bases_of, cut_as
-from structune.rna.structure.constraints import MOST_SCORE, Constraints, as_constraints, impossible, pair_rows
+from structune.rna.structure.constraints import (
+    MOST_SCORE,
+    RT,
+    Constraints,
+    as_constraints,
+    impossible,
+    pair_rows,
+)
 from structune.rna.structure.rna import RNA
 from structune.rna.structure.space import parse_sequence, places
 from structune.running.memory import require_memory
 from structune.structure import IntArray
 
-_RT = 0.61632  # kcal/mol at 37 C
 _PLACE, _PARTNER = "([1-9][0-9]{0,8})", "(0|[1-9][0-9]{0,8})"
 _SCORE = re.compile(rf"{_PLACE}(?:\s+{_PLACE})?\s+(\S+)")
 _RANGES = re.compile(rf"P\s+{_PLACE}-{_PLACE}\s+{_PLACE}-{_PLACE}(?:\s+A)?")
@@ -190,7 +196,7 @@ def _parsed(number: int, text: str, scored: dict[tuple[int, int], int]) -> _Comm
             if len(rest) != 1:
                 raise DataError("E needs i, j, k, and one energy in kcal/mol")
             # exp(-e / RT) of an unpaired base is, but for a constant, exp(e / RT) of a paired one.
-            return "E", i, j, k, _score(rest[0], -_RT if j else _RT), 0
+            return "E", i, j, k, _score(rest[0], -RT if j else RT), 0
         marks = {"": "|", "D": "<", "U": ">"} if letter == "F" and j == 0 else {"": "x"}
         if (mark := marks.get("".join(rest).removeprefix("A"))) is None:
             told = "only A, all loops, may follow, and in F i 0 k the orientation U or D"

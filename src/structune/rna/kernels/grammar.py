@@ -29,10 +29,10 @@ from structune.rna.kernels.loops import (
     hairpin_cells,
     has_no_outside,
     pair_cells,
+    row,
     span_between,
     two_pairs_cells,
 )
-from structune.rna.kernels.sums import row
 
 
 class Model(NamedTuple):

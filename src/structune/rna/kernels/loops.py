@@ -24,6 +24,15 @@ ABSENT = 5  # letter of such a place, and of one beyond the ends
 N_LETTERS = 6  # ACGU, a base that is none of these, and ABSENT
 
 
+@bare_kernel
+def row(i, n, reach):
+    """Where cell (i, 0) would lie."""
+    # Rows have reach + 1 cells as long as i + reach < n; row r of the last ones has n - r. The sum over the
+    # rows before i, less i because cell (i, j) is at its start + j - i, is i * reach less what they lack.
+    shorter = max(i - (n - 1 - reach), 0)  # rows before that the end of the sequence cuts
+    return i * reach - shorter * (shorter - 1) // 2
+
+
 @part_of_bare_kernel
 def span_of(length):
     """Number of the limits in SPANS that a pair (i, i + length) has reached."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.vectors import cells, larger, load, splat, store, width
-from structune.rna.kernels.sums import row
+from structune.rna.kernels.loops import row
 
 
 @part_of_bare_kernel

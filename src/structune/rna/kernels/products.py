@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from structune.kernels.jit import part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, load, splat, store, total, width
+from structune.rna.kernels.loops import row
 from structune.rna.kernels.semiring import both, either_run
 
 PAD = 32  # cells behind a row of a tile: so the rows of a tile do not share a few sets of the cache
@@ -37,12 +38,6 @@ class Blocks(NamedTuple):
     places: Any  # (n,): where each base is in this order
     letters: Any  # for four of these places each: the letters that they have, a bit each
     partners: Any  # likewise: the letters that may pair with one of them
-
-
-@part_of_bare_kernel
-def _start(i, n):
-    """Where cell (i, 0) of a table of all pairs would lie."""
-    return i * (n - 1) - i * (i - 1) // 2
 
 
 @part_of_bare_kernel
@@ -77,15 +72,22 @@ def _fused(sums, number, runs, lanes, scores):
 
 
 @part_of_bare_kernel
+def _cells_of(blocks):
+    return blocks.size, cells(blocks.order), cells(blocks.letters), cells(blocks.partners)
+
+
+@part_of_bare_kernel
 def begin_of(number, blocks, n):
     """Where a block begins."""
     return n - blocks.order.size + number * blocks.size
 
 
 @part_of_bare_kernel
-def _slot(i, first, n_rows):
-    """The place in a ring of a row that is `i` rows behind that of place `first`; divisions take long."""
-    return first + i if first + i < n_rows else first + i - n_rows
+def wrapped(slot, n_rows):
+    """The row of a ring; a division would take long."""
+    if slot < 0:
+        return slot + n_rows
+    return slot - n_rows if slot >= n_rows else slot
 
 
 @part_of_bare_kernel
@@ -117,24 +119,22 @@ def add_products(own, last, blocks, n, branches, n_rows, m, lanes, panel, sums, 
 
     ``panel`` is scratch for four runs of the bases of `IN_CACHE` groups.
     """
-    size, order, letters, partners = (
-        blocks.size, cells(blocks.order), cells(blocks.letters), cells(blocks.partners)
-    )  # fmt: skip
-    w, quarter, row = width(lanes), size // 4, size + PAD
+    size, order, letters, partners = _cells_of(blocks)
+    w, quarter, length, stride = width(lanes), size // 4, size + PAD, blocks.order.size
     top, begin = begin_of(own, blocks, n), begin_of(last, blocks, n)
-    slot, stride = top % n_rows, blocks.order.size
+    slot = top % n_rows
     for first in range((own + 1) * quarter, last * quarter, IN_CACHE):
         end = min(first + IN_CACHE, last * quarter)
         for j in range(0, size, 4 * w):
             for at in range(4 * first, 4 * end):
-                runs = _four(m, _start(order[at] + 1, n) + begin + j, lanes)
+                runs = _four(m, row(order[at] + 1, n, n - 1) + begin + j, lanes)
                 _keep(panel, (at - 4 * first) * 4 * w, runs, lanes)
             for group in range(own * quarter, (own + 1) * quarter):
                 i0, i1, i2, i3 = _members(order, group)
-                at0, at1 = (i0 - top) * row + j, (i1 - top) * row + j
-                at2, at3 = (i2 - top) * row + j, (i3 - top) * row + j
-                b0, b1 = _slot(i0 - top, slot, n_rows) * stride, _slot(i1 - top, slot, n_rows) * stride
-                b2, b3 = _slot(i2 - top, slot, n_rows) * stride, _slot(i3 - top, slot, n_rows) * stride
+                at0, at1 = (i0 - top) * length + j, (i1 - top) * length + j
+                at2, at3 = (i2 - top) * length + j, (i3 - top) * length + j
+                b0, b1 = wrapped(slot + i0 - top, n_rows) * stride, wrapped(slot + i1 - top, n_rows) * stride
+                b2, b3 = wrapped(slot + i2 - top, n_rows) * stride, wrapped(slot + i3 - top, n_rows) * stride
                 sums0, sums1 = _four(sums, at0, lanes), _four(sums, at1, lanes)
                 sums2, sums3 = _four(sums, at2, lanes), _four(sums, at3, lanes)
                 for other in range(first, end):
@@ -155,20 +155,18 @@ def add_products(own, last, blocks, n, branches, n_rows, m, lanes, panel, sums, 
 @part_of_one_kernel
 def add_adjoints(own, last, blocks, n, branches, n_rows, m, sums, lanes, d_branches, d_m):
     """Hand the adjoints ``sums`` of these stretches down to B, in ``d_branches``, and to M."""
-    size, order, letters, partners = (
-        blocks.size, cells(blocks.order), cells(blocks.letters), cells(blocks.partners)
-    )  # fmt: skip
-    w, quarter, row = width(lanes), size // 4, size + PAD
+    size, order, letters, partners = _cells_of(blocks)
+    w, quarter, length, stride = width(lanes), size // 4, size + PAD, blocks.order.size
     top, begin = begin_of(own, blocks, n), begin_of(last, blocks, n)
-    slot, stride = top % n_rows, blocks.order.size
+    slot = top % n_rows
     for between in range(own + 1, last):
         for j in range(0, size, 4 * w):
             for first in range(own * quarter, (own + 1) * quarter, IN_CACHE):
                 end = min(first + IN_CACHE, (own + 1) * quarter)
                 for other in range(between * quarter, (between + 1) * quarter):
                     k0, k1, k2, k3 = _members(order, other)
-                    to0, to1 = _start(k0 + 1, n) + begin + j, _start(k1 + 1, n) + begin + j
-                    to2, to3 = _start(k2 + 1, n) + begin + j, _start(k3 + 1, n) + begin + j
+                    to0, to1 = row(k0 + 1, n, n - 1) + begin + j, row(k1 + 1, n, n - 1) + begin + j
+                    to2, to3 = row(k2 + 1, n, n - 1) + begin + j, row(k3 + 1, n, n - 1) + begin + j
                     d0, d1 = _four(d_m, to0, lanes), _four(d_m, to1, lanes)
                     d2, d3 = _four(d_m, to2, lanes), _four(d_m, to3, lanes)
                     for group in range(first, end):
@@ -177,8 +175,8 @@ def add_adjoints(own, last, blocks, n, branches, n_rows, m, sums, lanes, d_branc
                         for c in range(4 * group, 4 * group + 4):
                             i = order[c] - top
                             b, runs = (
-                                _slot(i, slot, n_rows) * stride + 4 * other,
-                                _four(sums, i * row + j, lanes),
+                                wrapped(slot + i, n_rows) * stride + 4 * other,
+                                _four(sums, i * length + j, lanes),
                             )
                             d0 = _fused(d0, branches[b], runs, lanes, None)
                             d1 = _fused(d1, branches[b + 1], runs, lanes, None)
@@ -191,18 +189,18 @@ def add_adjoints(own, last, blocks, n, branches, n_rows, m, sums, lanes, d_branc
         for first in range(own * quarter, (own + 1) * quarter, 3):
             for other in range(between * quarter, (between + 1) * quarter):
                 k0, k1, k2, k3 = _members(order, other)
-                m0, m1 = _start(k0 + 1, n) + begin, _start(k1 + 1, n) + begin
-                m2, m3 = _start(k2 + 1, n) + begin, _start(k3 + 1, n) + begin
+                m0, m1 = row(k0 + 1, n, n - 1) + begin, row(k1 + 1, n, n - 1) + begin
+                m2, m3 = row(k2 + 1, n, n - 1) + begin, row(k3 + 1, n, n - 1) + begin
                 zero = splat(m[m0] * 0.0, lanes)
                 for group in range(first, min(first + 3, (own + 1) * quarter)):
                     if partners[group] & letters[other] == 0:
                         continue
                     i0, i1, i2, i3 = _members(order, group)
                     at0, at1, at2, at3 = (
-                        (i0 - top) * row,
-                        (i1 - top) * row,
-                        (i2 - top) * row,
-                        (i3 - top) * row,
+                        (i0 - top) * length,
+                        (i1 - top) * length,
+                        (i2 - top) * length,
+                        (i3 - top) * length,
                     )
                     d0 = d1 = d2 = d3 = zero, zero, zero, zero
                     for j in range(0, size, w):
@@ -212,7 +210,7 @@ def add_adjoints(own, last, blocks, n, branches, n_rows, m, sums, lanes, d_branc
                         d1 = _fused_run(d1, load(sums, at1 + j, lanes), runs)
                         d2 = _fused_run(d2, load(sums, at2 + j, lanes), runs)
                         d3 = _fused_run(d3, load(sums, at3 + j, lanes), runs)
-                    _add_totals(d_branches, _slot(i0 - top, slot, n_rows) * stride + 4 * other, d0)
-                    _add_totals(d_branches, _slot(i1 - top, slot, n_rows) * stride + 4 * other, d1)
-                    _add_totals(d_branches, _slot(i2 - top, slot, n_rows) * stride + 4 * other, d2)
-                    _add_totals(d_branches, _slot(i3 - top, slot, n_rows) * stride + 4 * other, d3)
+                    _add_totals(d_branches, wrapped(slot + i0 - top, n_rows) * stride + 4 * other, d0)
+                    _add_totals(d_branches, wrapped(slot + i1 - top, n_rows) * stride + 4 * other, d1)
+                    _add_totals(d_branches, wrapped(slot + i2 - top, n_rows) * stride + 4 * other, d2)
+                    _add_totals(d_branches, wrapped(slot + i3 - top, n_rows) * stride + 4 * other, d3)

@@ -6,10 +6,10 @@ For each sequence `structune.rna.kernels.sums` and `structune.rna.kernels.mea`, 
 import numpy as np
 
 from structune.kernels.jit import kernel, part_of_one_kernel
-from structune.rna.kernels.loops import ABSENT
+from structune.rna.kernels.loops import ABSENT, row
 from structune.rna.kernels.mea import accuracies, trace
 from structune.rna.kernels.products import PAD, Blocks
-from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside, row
+from structune.rna.kernels.sums import LEFT, RAISE, RIGHT, RING, inside, outside
 from structune.rna.kernels.sums import shares as shares_of
 from structune.rna.kernels.sums import suffixes as suffixes_of
 

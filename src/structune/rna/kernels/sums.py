@@ -26,8 +26,8 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel, part_of_one_kernel
 from structune.kernels.vectors import cells, load, splat, store, total, width
-from structune.rna.kernels.loops import ABSENT, GAP, LOOP, N_LETTERS, quad
-from structune.rna.kernels.products import add_adjoints, add_products, begin_of
+from structune.rna.kernels.loops import ABSENT, GAP, LOOP, N_LETTERS, quad, row
+from structune.rna.kernels.products import add_adjoints, add_products, begin_of, wrapped
 from structune.rna.kernels.semiring import both, certain, either, either_run, impossible
 
 # The recursions are McCaskill's (Biopolymers 29:1105, 1990) with CONTRAfold's loops (Do, Woods & Batzoglou,
@@ -43,15 +43,6 @@ LEFT, RIGHT = 40, 80  # cells beside a row of a ring that runs may read
 # Suffixes of a sequence with a limit of spans may grow or shrink without bound. exp(200) is far within the
 # range of a double (1e87 of 1e308).
 RAISE = 200.0
-
-
-@bare_kernel
-def row(i, n, reach):
-    """Where cell (i, 0) would lie."""
-    # Rows have reach + 1 cells as long as i + reach < n; row r of the last ones has n - r. The sum over the
-    # rows before i, less i because cell (i, j) is at its start + j - i, is i * reach less what they lack.
-    shorter = max(i - (n - 1 - reach), 0)  # rows before that the end of the sequence cuts
-    return i * reach - shorter * (shorter - 1) // 2
 
 
 @part_of_bare_kernel
@@ -96,14 +87,6 @@ def special_hairpin(s, i, j, hairpin_3, hairpin_4, one):
 # run of the ring, whose loading is most of the work, serves both.
 
 
-@part_of_bare_kernel
-def _wrapped(slot, n_rows):
-    """The row of a ring; a division would take long."""
-    if slot < 0:
-        return slot + n_rows
-    return slot - n_rows if slot >= n_rows else slot
-
-
 @part_of_one_kernel
 def _interior(i, step, begin, end, size, most, n, loop, ring, n_rows, lanes, scores, out, ahead):
     """out[j] = sum over loop sizes of potential * ring[i + step * (1 + l1), j - step * (1 + l2)], for all j.
@@ -118,7 +101,7 @@ def _interior(i, step, begin, end, size, most, n, loop, ring, n_rows, lanes, sco
     for j in range(begin, end, 2 * w):
         a = b = c = d = zero
         for l1 in range(min(size, i) if step < 0 else size):
-            at = _wrapped(slot + step * (1 + l1), n_rows) * stride + LEFT + j - step
+            at = wrapped(slot + step * (1 + l1), n_rows) * stride + LEFT + j - step
             for l2 in range(min(size - l1, most - j)):
                 first, second = load(ring, at - step * l2, lanes), load(ring, at - step * l2 + w, lanes)
                 potential, next_potential = loop[l1 * LOOP + l2], loop[(l1 + 1) * LOOP + l2]
@@ -441,7 +424,7 @@ def _interior_adjoint(i, begin, end, n, loop, ring, n_rows, row_g, lanes, out, c
         g0, g1 = load(row_g, j, lanes), load(row_g, j + w, lanes)
         g2, g3 = load(row_g, j + 2 * w, lanes), load(row_g, j + 3 * w, lanes)
         for l1 in range(min(LOOP, i)):
-            at = _wrapped(slot - 1 - l1, n_rows) * stride + LEFT + j + 1
+            at = wrapped(slot - 1 - l1, n_rows) * stride + LEFT + j + 1
             # No outer pair ends beyond the last base.
             for l2 in range(min(LOOP - l1, n - 1 - j)):
                 k = l1 * LOOP + l2

@@ -8,8 +8,8 @@ import numpy as np
 
 from structune.kernels.jit import bare_kernel, part_of_bare_kernel
 from structune.kernels.vectors import cells
-from structune.rna.kernels.loops import LOOP, N_LETTERS, quad
-from structune.rna.kernels.sums import RAISE, by_table, row, special_hairpin
+from structune.rna.kernels.loops import LOOP, N_LETTERS, quad, row
+from structune.rna.kernels.sums import RAISE, by_table, special_hairpin
 
 
 @part_of_bare_kernel

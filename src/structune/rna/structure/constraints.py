@@ -31,6 +31,7 @@ from structune.structure import Array, FloatArray, IntArray
 # again, rounding leaves an error of 1e7 * 2^-53 with ten of them, about 1e-9.
 FORCED = 1e6
 NOTATION = ".x|<>()"
+RT = 0.61632  # kcal/mol at 37 C: an energy e is worth -e / RT
 MOST_SCORE = 1000.0  # of a base or a pair: small beside FORCED
 _OF_BASES = {  # as the left base of a pair, and as the right one
     "x": (-np.inf, -np.inf),

@@ -10,7 +10,7 @@ from structune.kernels.vectors import all_lanes
 from structune.rna.kernels import grammar, subopt
 from structune.rna.kernels import mea as rna_mea
 from structune.rna.kernels import sums as kernels
-from structune.rna.kernels.sums import row as place_of_row
+from structune.rna.kernels.loops import row as place_of_row
 from structune.rna.structure.features import STARTS, Potentials
 from structune.rna.structure.inference import Chart
 from structune.rna.structure.space import Space, n_cells, rows_of
@@ -29,9 +29,7 @@ def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatAr
     n, chart = letters.size, Chart(scores, letters, space, extra)
     model = chart.model
     tiles, kind = Tiles(letters, scores.allowed, space), chart.values.dtype
-    ring, branches, singles = (
-        tiles.ring(kind, -np.inf), tiles.branches(kind, -np.inf), np.empty(tiles.n_rows)
-    )  # fmt: skip
+    rings = tiles.rings(kind, -np.inf)
     each = [(tiles.tile(kind), tiles.panel(kind), tiles.rows(3, kind)) for _ in range(tiles.n_threads)]
     tables, lengths = scores.scores(), scores.length_scores(n)
 
@@ -39,7 +37,7 @@ def best_scores(scores: Potentials, letters: Array, space: Space, extra: FloatAr
         kernels.inside(
             model.letters[: n + 2], tables, lengths, STARTS, extra, space.min_hairpin, model.reach,
             model.nick, space.circular, tiles.blocks, own, last, all_lanes(float), chart.pairs, chart.multi,
-            chart.multi_2, chart.left, chart.right, ring, branches, singles, *each[thread], partners,
+            chart.multi_2, chart.left, chart.right, *rings, *each[thread], partners,
             np.empty(2), True,
         )  # fmt: skip
 

@@ -151,7 +151,7 @@ class ScaledInference:
         """Fill the tables; logs of the suffixes' partition functions, and whether pairs are in range."""
         self._tables, self._lengths = potentials.factors(self.n, self.log_scale)
         tiles, dtype = self._tiles, self.dtype
-        ring, branches, singles = tiles.ring(dtype), tiles.branches(dtype), np.zeros(tiles.n_rows, dtype)
+        rings = tiles.rings(dtype)
         each = [(tiles.tile(dtype), tiles.panel(dtype), tiles.rows(3, dtype)) for _ in range(tiles.n_threads)]
         extents = [np.array([np.inf, 0.0]) for _ in each]
 
@@ -159,7 +159,7 @@ class ScaledInference:
             kernels.inside(
                 self.letters, self._tables, self._lengths, STARTS, self._extra, self._space.min_hairpin,
                 self.reach, self._nick, self._space.circular, tiles.blocks, own, last, self.lanes,
-                self.pairs, self._multi, self._multi_2, self._left, self._right, ring, branches, singles,
+                self.pairs, self._multi, self._multi_2, self._left, self._right, *rings,
                 *each[thread], partners, extents[thread], None,
             )  # fmt: skip
 
@@ -224,16 +224,9 @@ class ScaledInference:
             self.letters, self._tables, STARTS, weight, self.reach, self._nick, space.circular, self.pairs,
             self._suffixes, self._raised, shares, counts.scaled,
         )  # fmt: skip
-        of_columns, ring, singles = (
-            np.zeros((2, self.n), dtype),
-            tiles.ring(dtype),
-            np.zeros(tiles.n_rows, dtype),
-        )
-        branches, d_branches, edges = (
-            tiles.branches(dtype),
-            tiles.branches(dtype),
-            np.zeros((2, tiles.n_rows), dtype),
-        )
+        ring, branches, singles = tiles.rings(dtype)
+        d_branches, edges = np.zeros_like(branches), np.zeros((2, tiles.n_rows), dtype)
+        of_columns = np.zeros((2, self.n), dtype)
         scratch = [(tiles.tile(dtype), tiles.rows(6, dtype)) for _ in range(tiles.n_threads)]
         # Each block counts for itself, so that no bit depends on the number of threads. Loops have one
         # accumulator for each lane and size: no sum across lanes within the loop over pairs.

@@ -18,10 +18,8 @@ from structune.rna.formats.brackets import STRANDS, cut_as, pairs_of, partners
 from structune.structure import Array, FloatArray, IntArray
 
 # The two probabilities of 0.5 were not chosen on data, the others on families of ArchiveII.
-THRESHOLD, LEAST = (
-    0.5,
-    0.05,
-)  # smallest probability of a crossing pair, and the smallest that may be asked for
+THRESHOLD = 0.5  # smallest probability of a crossing pair
+LEAST = 0.05  # that may be asked for
 _SHARE = 0.7  # in it, of the probability beside the first layer; the rest is the one in all nested structures
 _HELIX, _PROBABLE = 3, 0.5  # pairs, and their mean probability, of a helix that others may cross
 _LEAST_GAIN = 0.01  # of a pair of the first layer

@@ -70,11 +70,14 @@ class Tiles:
         # Rows of all blocks at hand, and those below that loops reach; a ring of one block has only these.
         self.n_rows = kernels.RING if self.n_blocks == 1 else self.n_threads * size + kernels.RING
 
-    def ring(self, dtype: Any, fill: float = 0.0) -> Array:
-        return np.full((self.n_rows, kernels.LEFT + self.n + kernels.RIGHT), fill, dtype)
-
-    def branches(self, dtype: Any, fill: float = 0.0) -> Array:
-        return np.full((self.n_rows * (self.n_blocks > 1), self.blocks.order.size), fill, dtype)
+    def rings(self, dtype: Any, fill: float = 0.0) -> tuple[Array, Array, Array]:
+        """Scratch of all threads: a ring of rows, branches of these rows, and a number for each."""
+        row, has_branches = kernels.LEFT + self.n + kernels.RIGHT, self.n_blocks > 1
+        return (
+            np.full((self.n_rows, row), fill, dtype),
+            np.full((self.n_rows * has_branches, self.blocks.order.size), fill, dtype),
+            np.zeros(self.n_rows, dtype),
+        )
 
     def tile(self, dtype: Any) -> Array:
         """Scratch of one thread."""
@@ -104,15 +107,9 @@ class Tiles:
             return below if inside else 1.0 - below
 
         with step(name, share):
-            if self.n_threads == 1:
-                for own in range(n)[:: -1 if inside else 1]:
-                    for last in range(own, n)[:: 1 if inside else -1]:
-                        kernel(own, last, 0, partners[0])
-                        done[own] += 1
-                return
-            self._fill_with_threads(kernel, inside, done, partners)
+            self._work(kernel, inside, done, partners)
 
-    def _fill_with_threads(
+    def _work(
         self, kernel: Callable[..., None], inside: bool, done: IntArray, partners: list[IntArray]
     ) -> None:
         # Thread t works on every n_threads-th block of rows. A tile needs that of the same columns in the
@@ -143,6 +140,8 @@ class Tiles:
                         done[own] += 1
                         changed.notify_all()
 
+        if self.n_threads == 1:
+            return work(0)
         with ThreadPoolExecutor(self.n_threads, thread_name_prefix="structune") as pool:
             try:
                 for future in [pool.submit(work, thread) for thread in range(self.n_threads)]:
